@@ -1,0 +1,83 @@
+"""One settings tree, from a file, the environment and flags.
+
+``SYLK_HOME`` (or ``--home``) names the state directory; ``<home>/settings.yaml`` and ``SYLK_*`` variables set the
+rest, the environment winning. Every process of the runtime gets the same frozen ``Settings``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+import platformdirs
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+from sylk_ray.errors import InputError
+
+SETTINGS_FILE = "settings.yaml"
+
+
+def default_home() -> Path:
+    """``SYLK_HOME``, or the platform's state directory for ``sylk``."""
+    given = os.environ.get("SYLK_HOME")
+    return Path(given).expanduser().absolute() if given else platformdirs.user_state_path("sylk")
+
+
+class Settings(BaseSettings):
+    """How a runtime behaves. Times are seconds, sizes are in the unit that their name says."""
+
+    model_config = SettingsConfigDict(env_prefix="SYLK_", extra="forbid", frozen=True)
+
+    home: Path = Field(default_factory=default_home)
+    density: Literal["packed", "session", "dedicated"] = "packed"
+    """How agents share processes: ``packed`` about a cell a CPU, ``session`` cells of the session's own,
+    ``dedicated`` a Ray actor an agent."""
+    cells: Annotated[int, Field(ge=0)] = 0
+    """Packed cells at most; 0 means one a CPU."""
+    warm_cells: Annotated[int, Field(ge=0, le=64)] = 1
+    """Idle cells kept ready to adopt."""
+    group_slack: Annotated[int, Field(ge=1)] = 8
+    """Under ``packed``, how many more groups than the emptiest cell a session's home cell may hold before the
+    session's next group goes elsewhere."""
+    dedicated_agents: Annotated[int, Field(ge=4)] = 128
+    """Under ``dedicated``, the agents that a session's placement group has room for."""
+    placement_timeout_s: Annotated[float, Field(gt=0)] = 60.0
+    mailbox_bound: Annotated[int, Field(ge=1)] = 1000
+    idle_s: Annotated[float, Field(gt=0)] = 300.0
+    """Agents without mail for this long are put away; their state stays."""
+    metrics_every_s: Annotated[float, Field(gt=0)] = 2.0
+    watchdog_report_s: Annotated[float, Field(gt=0)] = 0.25
+    """A loop that is blocked for longer is reported with the agent that blocks it."""
+    max_sessions: Annotated[int, Field(ge=1)] = 100
+    extra_roles: dict[str, str] = {}
+    """Roles beyond the installed ones, as ``module:Class``."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags over environment over file."""
+        file = YamlConfigSettingsSource(settings_cls, default_home() / SETTINGS_FILE)
+        return init_settings, env_settings, file
+
+
+def load_settings(**flags: object) -> Settings:
+    """The settings that hold here; flags that are None are not given. Raises InputError naming the setting."""
+    given = {name: value for name, value in flags.items() if value is not None}
+    try:
+        return Settings(**given)  # type: ignore[arg-type]
+    except ValidationError as problem:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in problem.errors())
+        raise InputError(f"a setting is wrong: {wrong}", hint=f"look in {default_home() / SETTINGS_FILE}") from problem

@@ -1,0 +1,22 @@
+"""What happened in a session, for people and programs that watch it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of a session's history.
+
+    ``sequence`` counts from 1 without gaps within a session and is given by the session's router; ``at`` is Unix
+    time in seconds. ``kind`` is dotted (``task.started``, ``pipeline.feedback``, ``job.finished``).
+    """
+
+    kind: str
+    session: str
+    task: str = ""
+    data: dict[str, Any] = {}
+    sequence: int = 0
+    at: float = 0.0

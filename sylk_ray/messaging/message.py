@@ -1,0 +1,45 @@
+"""The base of every message, and the table from a message's name to its type."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+ReplyT = TypeVar("ReplyT")
+
+_kinds: dict[str, type[Message]] = {}
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something told to an agent. Subclasses are frozen structs; the class name is the kind on the wire."""
+
+    kind: ClassVar[str] = "Message"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.kind = cls.__name__
+        known = _kinds.setdefault(cls.kind, cls)
+        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise TypeError(f"two messages are called {cls.kind}: in {known.__module__} and {cls.__module__}")
+        _kinds[cls.kind] = cls
+
+
+class Request(Message, Generic[ReplyT], frozen=True, omit_defaults=True):
+    """Something asked of an agent; ``Request[Reply]`` names what comes back, and msgspec checks it there."""
+
+
+def message_type(kind: str) -> type[Message] | None:
+    """The message class of that name, if its module has been imported in this process."""
+    return _kinds.get(kind)
+
+
+def reply_type(request: type[Request[Any]]) -> Any:
+    """The ``Reply`` of ``Request[Reply]``; a request that names none is answered by None."""
+    for base in getattr(request, "__orig_bases__", ()):
+        if get_origin(base) is Request:
+            (reply,) = get_args(base)
+            if isinstance(reply, str):
+                reply = get_type_hints(type("_", (), {"__annotations__": {"r": reply}, "__module__": request.__module__}))["r"]
+            return reply
+    return type(None)

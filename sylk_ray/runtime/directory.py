@@ -1,0 +1,106 @@
+"""Where agents live, as one cell knows it: routes learnt from the sessions' routers and from the fleet."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from sylk_ray.messaging import SHARED, Address, Request
+
+ROUTER = "router"
+FLEET = Address(SHARED, "fleet", "main")
+SYSTEM_CELL = "system"
+
+Density = Literal["packed", "session", "dedicated"]
+
+
+class SessionBinding(msgspec.Struct, frozen=True):
+    """What a cell must know of a session to host its agents: where its router lives, and how dense it is."""
+
+    session: str
+    router_cell: str
+    density: Density = "packed"
+    grace_s: float = 10.0
+
+
+def router_of(session: str) -> Address:
+    """The address of a session's router."""
+    return Address(session, ROUTER, "main")
+
+
+class Located(msgspec.Struct, frozen=True):
+    """The cell that hosts an agent, or will on its first message."""
+
+    cell: str
+
+
+class LocateSession(Request[SessionBinding], frozen=True):
+    """Ask the fleet which cell hosts a session's router."""
+
+    session: str
+
+
+class Place(Request[Located], frozen=True):
+    """Ask the fleet for a cell for an agent; it answers the same for agents of one session and name."""
+
+    session: str
+    role: str
+    name: str
+
+
+class Resolve(Request[Located], frozen=True):
+    """Ask a session's router where one of its agents lives."""
+
+    role: str
+    name: str
+
+
+class Directory:
+    """Routes of this cell: one table for the sessions that it hosts or speaks to, one for the shared agents."""
+
+    def __init__(self, cell: str) -> None:
+        self._cell = cell
+        self._sessions: dict[str, SessionBinding] = {}
+        self._routes: dict[Address, str] = {}
+        self._shared: dict[str, str] = {"gateway": "gateway"}
+
+    def bind(self, binding: SessionBinding) -> None:
+        """Learn of a session."""
+        self._sessions[binding.session] = binding
+        self._routes[router_of(binding.session)] = binding.router_cell
+
+    def unbind(self, session: str) -> None:
+        """Forget a session and every route into it."""
+        self._sessions.pop(session, None)
+        self._forget(lambda address, _: address.session == session)
+
+    def binding(self, session: str) -> SessionBinding | None:
+        """What is known of a session."""
+        return self._sessions.get(session)
+
+    def route(self, address: Address) -> str | None:
+        """The cell of an address, if it is known; shared agents live in the system cell unless told otherwise."""
+        if address.session == SHARED:
+            return self._routes.get(address) or self._shared.get(address.role, SYSTEM_CELL)
+        return self._routes.get(address)
+
+    def learn(self, address: Address, cell: str) -> None:
+        """Remember where an agent lives."""
+        self._routes[address] = cell
+
+    def forget_route(self, address: Address) -> None:
+        """A route proved wrong."""
+        self._routes.pop(address, None)
+
+    def forget_cell(self, cell: str) -> None:
+        """A cell died: no route leads there any more."""
+        self._forget(lambda _, known: known == cell)
+        for session in [name for name, binding in self._sessions.items() if binding.router_cell == cell]:
+            del self._sessions[session]
+
+    def _forget(self, matches: object) -> None:
+        test = matches
+        assert callable(test)
+        for address in [address for address, cell in self._routes.items() if test(address, cell)]:
+            del self._routes[address]

@@ -1,0 +1,38 @@
+"""The messages between whoever publishes, a session's router, and whoever watches."""
+
+from __future__ import annotations
+
+from sylk_ray.messaging import Address, Event, Message, Request
+
+
+class Published(Message, frozen=True):
+    """Something happened; ``passing`` events are spread but not kept."""
+
+    event: Event
+    passing: bool = False
+
+
+class Subscribe(Request[int], frozen=True):
+    """Send ``Events`` to ``watcher`` from now on; answers the sequence number of the last event so far."""
+
+    watcher: Address
+
+
+class Unsubscribe(Request[None], frozen=True):
+    """Send no more."""
+
+    watcher: Address
+
+
+class Events(Message, frozen=True):
+    """What a watcher gets."""
+
+    session: str
+    events: list[Event]
+
+
+class ReadHistory(Request[list[Event]], frozen=True):
+    """The kept events after a sequence number, at most ``limit``."""
+
+    after: int = 0
+    limit: int = 10_000
