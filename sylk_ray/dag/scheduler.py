@@ -1,0 +1,301 @@
+"""Which node runs when: a state machine that is driven from outside.
+
+The scheduler starts nothing itself. Its driver tells it what happened and when, and carries out the decisions
+that come back. The rules:
+
+- A node starts the moment its own dependencies have succeeded and a slot is free; there are no layers to wait
+  for. Among ready nodes, the one with the longest remaining path goes first, then the first declared.
+- A stopped attempt keeps its slot and stays Running until the driver reports its end. Any report about that
+  attempt counts as its end, and whatever it says is ignored: a result that comes after the stop is too late.
+- A report with another attempt number than the running one is old and changes nothing, so reports may repeat.
+- After a final failure under fail_fast, or a cancel, the run is halted: it only waits for what is stopping.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from random import Random
+from typing import Any
+
+import msgspec
+
+from sylk_ray.dag.events import Decision, Outcome, Transition
+from sylk_ray.dag.ledger import Ledger
+from sylk_ray.dag.model import Graph
+from sylk_ray.dag.order import Rank, children_of, ranks
+from sylk_ray.dag.snapshot import Progress, Snapshot
+from sylk_ray.dag.states import TERMINAL, NodeState
+from sylk_ray.dag.timers import Timer, Timers
+from sylk_ray.dag.validation import check
+from sylk_ray.errors import InputError
+
+PAUSED = "the graph is paused"
+
+
+class Scheduler:
+    """Runs one graph once. Every method that takes ``now`` returns what the driver must do next."""
+
+    def __init__(self, graph: Graph, *, rng: Random) -> None:
+        """Raises InvalidGraph. ``rng`` decides the jitter of back-offs and nothing else."""
+        check(graph)
+        self._graph = graph
+        self._nodes = {node.name: node for node in graph.nodes}
+        self._rng = rng
+        self._ledger = Ledger(graph)
+        self._children = children_of(graph)
+        self._rank = ranks(graph, self._children)
+        self._unmet = {node.name: len(node.depends_on) for node in graph.nodes}
+        self._ready: list[tuple[Rank, str]] = []
+        self._held: list[str] = []
+        self._timers = Timers(self._timer_matters)
+        self._started = self._paused = self._cancelled = False
+        self._halted = ""
+
+    @classmethod
+    def restore(cls, graph: Graph, snapshot: Snapshot, *, rng: Random) -> Scheduler:
+        """Go on from a snapshot of the same graph; ``in_flight`` then says what the driver must see to."""
+        if [progress.name for progress in snapshot.nodes] != [node.name for node in graph.nodes]:
+            raise InputError("the snapshot is of another graph", hint="restore it with the graph it was taken of")
+        restored = cls(graph, rng=rng)
+        restored._started, restored._paused = snapshot.started, snapshot.paused
+        restored._cancelled, restored._halted = snapshot.cancelled, snapshot.halted
+        for progress in snapshot.nodes:
+            restored._take_up(msgspec.structs.replace(progress))
+        return restored
+
+    @property
+    def finished(self) -> bool:
+        """Every node is in a final state, so nothing runs any more."""
+        return self._ledger.unfinished == 0
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """None until the run is finished."""
+        return self._ledger.outcome(cancelled=self._cancelled)
+
+    def state_of(self, name: str) -> NodeState:
+        return self._ledger[name].state
+
+    def next_wakeup(self) -> float | None:
+        """When ``tick`` must be called next, if nothing else happens before; None when no time matters."""
+        return self._timers.next_at()
+
+    def take_transitions(self) -> list[Transition]:
+        """The transitions since this was last called, oldest first."""
+        return self._ledger.take_transitions()
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self._ledger.copies(), self._started, self._paused, self._cancelled, self._halted)
+
+    def in_flight(self) -> list[Decision]:
+        """The Start of each running attempt, or its Stop if it is being stopped: after a restore, the driver
+        finds out which of them still run, and reports the end of the others."""
+        return [
+            self._ledger.stop_of(progress) if progress.stop else self._ledger.start_of(progress)
+            for progress in self._ledger.all()
+            if progress.state is NodeState.RUNNING
+        ]
+
+    def start(self, now: float) -> list[Decision]:
+        """Begin the run; a second call does nothing."""
+        if self._started or self._halted:
+            return []
+        self._started = True
+        for name, unmet in self._unmet.items():
+            if unmet == 0:
+                self._release(self._ledger[name], now)
+        return self._fill(now)
+
+    def node_succeeded(self, name: str, attempt: int, result: Any, now: float) -> list[Decision]:
+        """The attempt ended well; its result goes to the node's children. Raises UnknownNode."""
+        progress = self._ledger.running(name, attempt)
+        if progress is None:
+            return []
+        if progress.stop:
+            return self._stop_ended(progress, now)
+        progress.result = result
+        self._ledger.move(progress, NodeState.SUCCEEDED, now)
+        for child in self._children[name]:
+            self._unmet[child] -= 1
+            if self._unmet[child] == 0 and self._ledger[child].state is NodeState.PENDING:
+                self._release(self._ledger[child], now)
+        return self._fill(now)
+
+    def node_failed(
+        self,
+        name: str,
+        attempt: int,
+        failure: str,
+        now: float,
+        *,
+        retryable: bool = True,
+    ) -> list[Decision]:
+        """The attempt ended badly; with ``retryable=False`` that is final whatever tries are left. Raises
+        UnknownNode."""
+        progress = self._ledger.running(name, attempt)
+        if progress is None:
+            return []
+        if progress.stop:
+            return self._stop_ended(progress, now)
+        if retryable and self._ledger.has_tries_left(progress):
+            self._back_off(progress, failure, now)
+            return self._fill(now)
+        return self._fail(progress, failure, now)
+
+    def node_stopped(self, name: str, attempt: int, now: float) -> list[Decision]:
+        """The attempt ended because it was stopped. If nothing asked for that, it failed like any other."""
+        return self.node_failed(name, attempt, "it was stopped from outside", now)
+
+    def tick(self, now: float) -> list[Decision]:
+        """Act on every deadline and back-off that has passed."""
+        decisions: list[Decision] = []
+        while (timer := self._timers.pop_due(now)) is not None:
+            progress = self._ledger[timer.node]
+            if progress.state is NodeState.RUNNING:
+                decisions.extend(self._time_out(progress, now))
+            else:
+                self._end_back_off(progress, now)
+        return [*decisions, *self._fill(now)]
+
+    def cancel(self, reason: str, now: float) -> list[Decision]:
+        """Stop what runs and cancel the rest. Once halted or finished there is nothing left to cancel."""
+        if self._halted or self.finished:
+            return []
+        self._cancelled = True
+        return self._halt(reason or "cancelled", NodeState.CANCELLED, now)
+
+    def pause(self, now: float) -> list[Decision]:
+        """Start nothing more, and let what runs come to its end (or its deadline)."""
+        if not self._paused:
+            self._paused = True
+            self._held = [name for _, name in sorted(self._ready)]
+            self._ready.clear()
+            for name in self._held:
+                self._ledger.move(self._ledger[name], NodeState.BLOCKED, now, PAUSED)
+        return []
+
+    def resume(self, now: float) -> list[Decision]:
+        self._paused = False
+        held, self._held = self._held, []
+        for name in held:
+            self._queue(self._ledger[name], now)
+        return self._fill(now)
+
+    def _release(self, progress: Progress, now: float) -> None:
+        """Its parents have all succeeded."""
+        if self._paused:
+            self._held.append(progress.name)
+            self._ledger.move(progress, NodeState.BLOCKED, now, PAUSED)
+        else:
+            self._queue(progress, now)
+
+    def _queue(self, progress: Progress, now: float) -> None:
+        self._ledger.move(progress, NodeState.QUEUED, now)
+        heappush(self._ready, (self._rank[progress.name], progress.name))
+
+    def _fill(self, now: float) -> list[Decision]:
+        """Start ready nodes while there are free slots."""
+        decisions: list[Decision] = []
+        while self._ready and self._ledger.occupied < self._graph.policy.max_concurrency:
+            progress = self._ledger[heappop(self._ready)[1]]
+            progress.attempt += 1
+            self._ledger.move(progress, NodeState.RUNNING, now)
+            limit = self._graph.timeout_of(self._nodes[progress.name])
+            if limit is not None:
+                progress.deadline = now + limit
+                self._timers.set(progress.deadline, progress.name, progress.attempt)
+            decisions.append(self._ledger.start_of(progress))
+        return decisions
+
+    def _timer_matters(self, timer: Timer) -> bool:
+        progress = self._ledger[timer.node]
+        if progress.attempt != timer.attempt:
+            return False
+        if progress.state is NodeState.RUNNING:
+            return progress.deadline == timer.at and not progress.stop
+        return progress.back_off_until == timer.at
+
+    def _time_out(self, progress: Progress, now: float) -> list[Decision]:
+        limit = self._graph.timeout_of(self._nodes[progress.name])
+        progress.stop, progress.reason = "timed_out", f"it ran longer than its {limit:g} s"
+        stop = self._ledger.stop_of(progress)
+        if self._ledger.has_tries_left(progress) or self._graph.policy.on_failure != "fail_fast":
+            return [stop]
+        return [stop, *self._halt(_because(progress.name), NodeState.SKIPPED, now)]
+
+    def _stop_ended(self, progress: Progress, now: float) -> list[Decision]:
+        """A stopped attempt has left its slot: now it is known what becomes of the node."""
+        timed_out, reason = progress.stop == "timed_out", progress.reason
+        if timed_out and not self._ledger.has_tries_left(progress):
+            return self._fail(progress, reason, now)
+        if timed_out and not self._halted:
+            self._back_off(progress, reason, now)
+        else:
+            self._ledger.move(progress, NodeState.CANCELLED, now, self._halted)
+        return self._fill(now)
+
+    def _back_off(self, progress: Progress, failure: str, now: float) -> None:
+        retry = self._graph.retry_of(self._nodes[progress.name])
+        delay = retry.delay_s(progress.attempt, self._rng)
+        reason = f"attempt {progress.attempt} of {retry.attempts + 1} failed: {failure}; again in {delay:.3g} s"
+        self._ledger.move(progress, NodeState.BLOCKED, now, reason)
+        progress.back_off_until = now + delay
+        if delay > 0:
+            self._timers.set(progress.back_off_until, progress.name, progress.attempt)
+        else:
+            self._end_back_off(progress, now)
+
+    def _end_back_off(self, progress: Progress, now: float) -> None:
+        progress.back_off_until = None
+        if self._paused:
+            self._held.append(progress.name)
+        else:
+            self._queue(progress, now)
+
+    def _fail(self, progress: Progress, failure: str, now: float) -> list[Decision]:
+        self._ledger.move(progress, NodeState.FAILED, now, failure)
+        reason = _because(progress.name)
+        if self._graph.policy.on_failure == "fail_fast" and not self._halted:
+            return self._halt(reason, NodeState.SKIPPED, now)
+        waiting = list(self._children[progress.name])
+        while waiting:
+            child = self._ledger[waiting.pop()]
+            if child.state is NodeState.PENDING:
+                self._ledger.move(child, NodeState.SKIPPED, now, reason)
+                waiting.extend(self._children[child.name])
+        return self._fill(now)
+
+    def _halt(self, reason: str, unstarted: NodeState, now: float) -> list[Decision]:
+        """Nothing is started any more; what never was ends in ``unstarted``, the rest is Cancelled."""
+        self._halted = reason
+        self._ready.clear()
+        self._held.clear()
+        decisions: list[Decision] = []
+        for progress in self._ledger.all():
+            if progress.state is NodeState.RUNNING and not progress.stop:
+                progress.stop, progress.reason = "halted", reason
+                decisions.append(self._ledger.stop_of(progress))
+            elif progress.state is not NodeState.RUNNING and progress.state not in TERMINAL:
+                target = NodeState.CANCELLED if progress.attempt else unstarted
+                self._ledger.move(progress, target, now, reason)
+        return decisions
+
+    def _take_up(self, progress: Progress) -> None:
+        """Set the books, the queues and the timers from one node of a snapshot."""
+        name = progress.name
+        self._ledger.take_up(progress)
+        if progress.state is NodeState.SUCCEEDED:
+            for child in self._children[name]:
+                self._unmet[child] -= 1
+        elif progress.state is NodeState.QUEUED:
+            heappush(self._ready, (self._rank[name], name))
+        elif progress.state is NodeState.BLOCKED and progress.back_off_until is None:
+            self._held.append(name)
+        elif progress.state is NodeState.BLOCKED and progress.back_off_until is not None:
+            self._timers.set(progress.back_off_until, name, progress.attempt)
+        elif progress.state is NodeState.RUNNING and progress.deadline is not None:
+            self._timers.set(progress.deadline, name, progress.attempt)
+
+
+def _because(failed: str) -> str:
+    return f'because "{failed}" failed'

@@ -1,0 +1,38 @@
+"""Where a run stands, as data: enough to show it to a person and to go on with it after a crash."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from sylk_ray.dag.states import NodeState
+
+
+class Progress(msgspec.Struct):
+    """One node of a run. The scheduler owns and changes it; everyone else gets copies."""
+
+    name: str
+    state: NodeState = NodeState.PENDING
+    attempt: int = 0
+    """The last attempt that was started; 0 before the first."""
+    reason: str = ""
+    """Why it is in this state, in words for a person."""
+    result: Any = None
+    deadline: float | None = None
+    """When the running attempt times out."""
+    back_off_until: float | None = None
+    stop: Literal["", "timed_out", "halted"] = ""
+    """Why the running attempt was asked to stop; empty when it was not."""
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A whole run. It can be encoded whenever the nodes' results can."""
+
+    nodes: tuple[Progress, ...]
+    """In declaration order."""
+    started: bool
+    paused: bool
+    cancelled: bool
+    halted: str
+    """Why nothing is started any more, after a cancel or a failure under fail_fast; else empty."""

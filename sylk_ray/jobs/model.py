@@ -1,0 +1,97 @@
+"""A job: tasks that depend on each other, what each role does in them, and the bounds they run under."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from sylk_ray.dag import Node, validate
+from sylk_ray.jobs.sugar import GRAPH_FAULT, TaskAction, TaskTesting, ToolCheck, fault
+from sylk_ray.tools.specs import Inspection, Limits, Sandbox, Seconds, Spec
+
+JobName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$", max_length=100)]
+VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)]
+Loops = Annotated[int, Field(ge=0, le=100)]
+Retries = Annotated[int, Field(ge=0, le=100)]
+
+
+class JobInspection(Inspection):
+    """An Inspection in which a tool may be given by its name alone."""
+
+    tools: tuple[ToolCheck, ...] = ()
+
+
+class Task(Spec):
+    """One pipeline: what its Engineer does, what its Inspector looks at, what its Tester runs.
+
+    ``None`` takes the value of the job's policy.
+    """
+
+    description: str = ""
+    prompt: str | None = None
+    depends_on: tuple[str, ...] = ()
+    engineer: Annotated[tuple[TaskAction, ...], Field(validate_default=True)] = ()
+    on_feedback: tuple[TaskAction, ...] = ()
+    """What the Engineer does when the Inspector or the Tester sends the work back."""
+    inspector: JobInspection | None = None
+    tester: TaskTesting | None = None
+    max_loops: Loops | None = None
+    timeout_s: Seconds | None = None
+    retries: Retries | None = None
+
+    @field_validator("engineer")
+    @classmethod
+    def _something_to_do(cls, engineer: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
+        if not engineer and info.data.get("prompt") is not None:
+            hint = 'declare "engineer:" actions instead'
+            raise fault("a task with a prompt needs a model, and none is configured", hint)
+        if not engineer:
+            raise fault('a task needs at least one action under "engineer:"', "for example: - run: make format")
+        return engineer
+
+
+class Finally(Spec):
+    """The session-wide Inspector and Tester, which judge the session branch after the last pipeline."""
+
+    inspector: JobInspection | None = None
+    tester: TaskTesting | None = None
+
+
+class JobPolicy(Spec):
+    """How the tasks are run, unless a task says otherwise."""
+
+    max_concurrency: Annotated[int, Field(ge=1, le=1024)] = 4
+    on_failure: Literal["fail_fast", "continue_on_failure"] = "fail_fast"
+    retries: Retries = 0
+    retry_delay_s: Annotated[float, Field(ge=0, le=86_400)] = 1
+    timeout_s: Seconds = 600
+    max_loops: Loops = 3
+    """How often the Inspector and the Tester may send work back before the task fails."""
+
+
+class Job(Spec):
+    """A whole job file in its long form; it survives ``model_dump_json`` and ``model_validate_json``."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    name: JobName
+    description: str = ""
+    repo: str = "."
+    """The git repository: relative to the job file as written, absolute after ``load_job_file``."""
+    vars: dict[VariableName, str] = {}
+    tasks: Annotated[dict[str, Task], Field(min_length=1)]
+    finally_: Finally | None = Field(default=None, alias="finally")
+    policy: JobPolicy = JobPolicy()
+    limits: Limits = Limits()
+    sandbox: Sandbox = Sandbox()
+
+    @model_validator(mode="after")
+    def _tasks_make_a_graph(self) -> Job:
+        nodes = [Node(name, "pipeline", task.depends_on) for name, task in self.tasks.items()]
+        problems = validate(nodes)
+        if problems:
+            told = "; ".join(problem.message for problem in problems)
+            raise PydanticCustomError(GRAPH_FAULT, "{message}", {"message": told})
+        return self
