@@ -537,12 +537,12 @@ class Host:
     # -- watching ---------------------------------------------------------------------------------------------
 
     def agents(self) -> list[AgentInfo]:
-        """Every living agent."""
-        return [slot.info(self.cell) for slot in self._slots.values()]
+        """Every living agent; safe to call from any thread."""
+        return [slot.info(self.cell) for slot in list(self._slots.values())]
 
     def sessions(self) -> list[str]:
         """The sessions with a living agent here."""
-        return sorted({address.session for address in self._slots})
+        return sorted({address.session for address in list(self._slots)})
 
     def report(self) -> None:
         """Hand the metrics to their sink."""

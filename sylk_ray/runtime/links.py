@@ -119,6 +119,10 @@ class PeerLink:
                     self.close(error)
                     self._lost(self._peer)
                     return
+                except SylkError as error:
+                    for packet in batch:
+                        packet.refuse(error)
+                    continue
                 self._settle(batch, acknowledgement)
         finally:
             self._pump = None

@@ -94,9 +94,9 @@ Severity = Literal["error", "warning", "info"]
 class Check(Spec):
     """One tool of an Inspector. ``ruff`` and ``mypy`` are known by name; any other is a command.
 
-    ``{files}`` in a command is replaced by the changed files, quoted. ``pattern`` is a regular expression with
-    the named groups file, line, message and, where there are such, category and severity; a command without a
-    pattern is judged by its exit code.
+    ``{files}`` in a command is replaced by the changed files, quoted. ``pattern`` is a regular expression
+    with the named groups file, line, message and, where there are such, category and severity; a command
+    without a pattern is judged by its exit code.
     """
 
     name: str

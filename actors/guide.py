@@ -1,0 +1,304 @@
+"""The one front door: takes jobs, makes sessions, and knows how all of them are going."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from actors.orchestrator import HaltJob, RunJob
+from sylk_ray.errors import InputError, SylkError
+from sylk_ray.jobs import Job
+from sylk_ray.messaging import Address, DeliveryError
+from sylk_ray.runtime import Agent, Context, handler
+from sylk_ray.runtime.directory import FLEET
+from sylk_ray.runtime.fleet_messages import CellDied, CloseSession, OpenSession
+from sylk_ray.sessions import JobRecord, JobState, SessionDirectory, SessionRecord, SessionState, session_directory
+from sylk_ray.sessions.directories import write_atomically
+from sylk_ray.sessions.messages import (
+    CancelJob,
+    EndAllSessions,
+    EndSession,
+    GetJob,
+    GetSession,
+    JobProgress,
+    ListJobs,
+    ListSessions,
+    StartJob,
+    SubmitJob,
+)
+from sylk_ray.sessions.records import ErrorRecord, Grants
+from sylk_ray.sessions.repository import inspect_repository
+from sylk_ray.sessions.workspace import Workspace
+from sylk_ray.tools import kill_tool_processes
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}\Z")
+
+
+class Guide(Agent[None]):
+    """Keeps the records of sessions and jobs, on disk and in memory. Handlers are concurrent, for making a session
+    waits for processes and for git; what must not interleave for one session is behind its lock."""
+
+    role = "guide"
+
+    async def on_activate(self, ctx: Context) -> None:
+        """Read what earlier runtimes left; a job that was running then has been interrupted."""
+        self._home = ctx.settings.home
+        self._jobs: dict[str, JobRecord] = {}
+        self._sessions: dict[str, SessionRecord] = {}
+        self._specs: dict[str, str] = {}
+        self._naming = asyncio.Lock()
+        self._ending: set[asyncio.Task[None]] = set()
+        for session, job in await asyncio.to_thread(_read_records, self._home):
+            if not session.closed and session.state in (SessionState.CREATED, SessionState.ACTIVE):
+                session = session.moved(SessionState.FAILED)
+            if job is not None and not job.status.over:
+                error = ErrorRecord("interrupted", "the runtime ended while the job ran", "submit it again")
+                job = msgspec.structs.replace(job, status=JobState.FAILED, error=error)
+            await self._keep(session, job)
+
+    # -- jobs -------------------------------------------------------------------------------------------------
+
+    @handler(concurrent=True)
+    async def submit(self, message: SubmitJob, ctx: Context) -> JobRecord:
+        """Make the session and its branch; run the job, or leave it prepared."""
+        job = Job.model_validate_json(message.job)
+        repository = await inspect_repository(Path(message.repo))
+        session_id = f"s-{secrets.token_hex(4)}"
+        name = message.session or f"{job.name}-{session_id[2:6]}"
+        if not _NAME.match(name):
+            raise InputError(
+                f"{name!r} cannot name a session", hint="use lower-case letters, digits, '.', '_' and '-'"
+            )
+        now = ctx.clock.now()
+        workspace = Workspace(self._home, session_id, name, repository.path)
+        session = SessionRecord(
+            session_id, name, str(repository.path), workspace.branch, repository.head, created_at=now, job=session_id
+        )
+        async with self._naming:
+            self._refuse_taken_name(name, ctx)
+            await workspace.create(repository.head)
+            self._sessions[session_id] = session
+        job_id = f"j-{session_id[2:]}"
+        session = msgspec.structs.replace(session, job=job_id)
+        sandbox = job.sandbox
+        record = JobRecord(
+            job_id=job_id,
+            name=job.name,
+            session_id=session_id,
+            session=name,
+            repo=str(repository.path),
+            branch=workspace.branch,
+            status=JobState.PREPARED,
+            submitted_at=now,
+            base=repository.head,
+            grants=Grants(list(sandbox.write), sandbox.network, list(sandbox.env)),
+            warnings=repository.warnings,
+        )
+        self._specs[job_id] = message.job
+        await asyncio.to_thread(write_atomically, self._directory(session_id).job, message.job.encode())
+        await self._keep(session, record)
+        if message.start:
+            return await self._run(record, ctx)
+        return record
+
+    @handler(concurrent=True)
+    async def start(self, message: StartJob, ctx: Context) -> JobRecord:
+        """Run a prepared job."""
+        record = self._job(message.job_id)
+        if record.status is not JobState.PREPARED:
+            return record
+        record = msgspec.structs.replace(record, ray_job=message.ray_job or record.ray_job)
+        return await self._run(record, ctx)
+
+    @handler(concurrent=True)
+    async def cancel(self, message: CancelJob, ctx: Context) -> JobRecord:
+        """Ask the job's orchestrator to stop; a prepared job is over at once."""
+        record = self._job(message.job_id)
+        if record.status is JobState.PREPARED:
+            record = msgspec.structs.replace(record, status=JobState.CANCELLED)
+            await self._ended(record, ctx)
+        elif record.status is JobState.RUNNING:
+            try:
+                await ctx.ask(Address(record.session_id, "orchestrator", "main"), HaltJob(message.reason))
+            except DeliveryError as error:
+                await self._lost(record, f"it could not be cancelled in order: {error.message}", ctx)
+        return self._job(message.job_id)
+
+    @handler(concurrent=True)
+    async def get_job(self, message: GetJob, ctx: Context) -> JobRecord:
+        """One job."""
+        return self._job(message.job_id)
+
+    @handler(concurrent=True)
+    async def list_jobs(self, message: ListJobs, ctx: Context) -> list[JobRecord]:
+        """All jobs, the newest first."""
+        return sorted(self._jobs.values(), key=lambda job: -job.submitted_at)
+
+    @handler()
+    async def progress(self, message: JobProgress, ctx: Context) -> None:
+        """How a job is going; when it is over, its session is too."""
+        record = message.record
+        known = self._jobs.get(record.job_id)
+        if known is None or known.status.over:
+            return
+        if record.status.over:
+            await self._ended(record, ctx)
+        else:
+            self._jobs[record.job_id] = record
+
+    @handler()
+    async def cell_died(self, message: CellDied, ctx: Context) -> None:
+        """The jobs that had agents on a dead cell cannot go on."""
+        for session_id in message.sessions:
+            session = self._sessions.get(session_id)
+            record = self._jobs.get(session.job) if session else None
+            if record is not None and not record.status.over:
+                await self._lost(record, f"{message.cell}, which held its agents, died", ctx)
+
+    # -- sessions ---------------------------------------------------------------------------------------------
+
+    @handler(concurrent=True)
+    async def list_sessions(self, message: ListSessions, ctx: Context) -> list[SessionRecord]:
+        """The sessions, the newest first."""
+        shown = [session for session in self._sessions.values() if message.closed or not session.closed]
+        return sorted(shown, key=lambda session: -session.created_at)
+
+    @handler(concurrent=True)
+    async def get_session(self, message: GetSession, ctx: Context) -> SessionRecord:
+        """One session."""
+        return self._session(message.session)
+
+    @handler(concurrent=True)
+    async def end_session(self, message: EndSession, ctx: Context) -> SessionRecord:
+        """Close a session; done again, it changes nothing more."""
+        session = self._session(message.session)
+        record = self._jobs.get(session.job)
+        if record is not None and not record.status.over:
+            await self.cancel(CancelJob(record.job_id, "its session was closed"), ctx)
+            await self._wait_until_over(record.job_id, ctx)
+        await ctx.ask(FLEET, CloseSession(session.id), timeout=60)
+        await kill_tool_processes(f"{session.id}.")
+        workspace = Workspace(self._home, session.id, session.name, Path(session.repo))
+        await workspace.close(delete_branch=message.delete_branch)
+        session = msgspec.structs.replace(self._session(session.id), closed=True)
+        await self._keep(session, None)
+        return session
+
+    @handler(concurrent=True)
+    async def end_all(self, message: EndAllSessions, ctx: Context) -> int:
+        """Cancel every running job and wait for their ends."""
+        running = [job for job in self._jobs.values() if not job.status.over]
+        await asyncio.gather(*(self.cancel(CancelJob(job.job_id, message.reason), ctx) for job in running))
+        await asyncio.gather(*(self._wait_until_over(job.job_id, ctx) for job in running))
+        return len(running)
+
+    # -- within -----------------------------------------------------------------------------------------------
+
+    async def _run(self, record: JobRecord, ctx: Context) -> JobRecord:
+        session_id = record.session_id
+        record = msgspec.structs.replace(record, status=JobState.RUNNING)
+        await self._keep(self._session(session_id).moved(SessionState.ACTIVE), record)
+        try:
+            await ctx.ask(FLEET, OpenSession(session_id), timeout=ctx.settings.placement_timeout_s + 30)
+            spec = self._specs.pop(record.job_id)
+            await ctx.tell(Address(session_id, "orchestrator", "main"), RunJob(spec, record))
+        except SylkError as error:
+            failed = msgspec.structs.replace(record, status=JobState.FAILED, error=ErrorRecord.of(error))
+            await self._ended(failed, ctx)
+            return failed
+        return record
+
+    async def _ended(self, record: JobRecord, ctx: Context) -> None:
+        state = SessionState.COMPLETED if record.status is JobState.SUCCEEDED else SessionState.FAILED
+        session = self._session(record.session_id)
+        if session.state is SessionState.CREATED:
+            session = session.moved(SessionState.ACTIVE)
+        session = msgspec.structs.replace(session.moved(state), ended_at=ctx.clock.now())
+        await self._keep(session, record)
+        # In the background: the orchestrator that told us waits for its mail to be taken, and is closed by this.
+        task = asyncio.create_task(self._release(session, ctx))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _release(self, session: SessionRecord, ctx: Context) -> None:
+        try:
+            await ctx.ask(FLEET, CloseSession(session.id), timeout=60)
+            await kill_tool_processes(f"{session.id}.")
+            await Workspace(self._home, session.id, session.name, Path(session.repo)).close()
+        except SylkError as error:
+            ctx.log.warning("session %s could not be cleared away: %s", session.name, error)
+
+    async def _lost(self, record: JobRecord, why: str, ctx: Context) -> None:
+        error = ErrorRecord("cell_lost", f"the job cannot go on: {why}", "submit it again; what was merged is kept")
+        await self._ended(msgspec.structs.replace(record, status=JobState.FAILED, error=error), ctx)
+
+    async def _wait_until_over(self, job_id: str, ctx: Context) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(90):
+                while not self._job(job_id).status.over:
+                    await ctx.clock.sleep(0.05)
+
+    def _refuse_taken_name(self, name: str, ctx: Context) -> None:
+        for session in self._sessions.values():
+            if session.name == name and not session.closed:
+                raise InputError(
+                    f"there is a session {name!r} already, {session.state}",
+                    hint=f"choose another --session, or `sylk session close {name}`",
+                )
+        at_work = sum(
+            1
+            for session in self._sessions.values()
+            if not session.closed and session.state in (SessionState.CREATED, SessionState.ACTIVE)
+        )
+        if at_work >= ctx.settings.max_sessions:
+            raise SylkError(
+                f"{at_work} sessions are at work, and max_sessions is {ctx.settings.max_sessions}",
+                hint="wait for one to end, or raise it in the settings",
+            )
+
+    def _job(self, job_id: str) -> JobRecord:
+        if job_id in self._jobs:
+            return self._jobs[job_id]
+        matching = [job for known, job in self._jobs.items() if known.startswith(job_id)]
+        if len(matching) != 1 or not job_id:
+            found = f"{len(matching)} jobs begin with" if matching else "there is no job"
+            raise InputError(f"{found} {job_id!r}", hint="see `sylk jobs`")
+        return matching[0]
+
+    def _session(self, wanted: str) -> SessionRecord:
+        if wanted in self._sessions:
+            return self._sessions[wanted]
+        named = [session for session in self._sessions.values() if session.name == wanted]
+        named.sort(key=lambda session: (session.closed, -session.created_at))
+        if not named:
+            raise InputError(f"there is no session {wanted!r}", hint="see `sylk session list`")
+        return named[0]
+
+    def _directory(self, session_id: str) -> SessionDirectory:
+        return SessionDirectory(session_directory(self._home, session_id))
+
+    async def _keep(self, session: SessionRecord, record: JobRecord | None) -> None:
+        self._sessions[session.id] = session
+        directory = self._directory(session.id)
+        await asyncio.to_thread(write_atomically, directory.session, msgspec.json.encode(session))
+        if record is not None:
+            self._jobs[record.job_id] = record
+            await asyncio.to_thread(write_atomically, directory.record, msgspec.json.encode(record))
+
+
+def _read_records(home: Path) -> list[tuple[SessionRecord, JobRecord | None]]:
+    found: list[tuple[SessionRecord, JobRecord | None]] = []
+    for path in sorted((home / "sessions").glob("*/session.json")):
+        try:
+            session = msgspec.json.decode(path.read_bytes(), type=SessionRecord)
+            record_path = path.with_name("record.json")
+            record = msgspec.json.decode(record_path.read_bytes(), type=JobRecord) if record_path.exists() else None
+        except (msgspec.MsgspecError, OSError):
+            continue
+        found.append((session, record))
+    return found

@@ -1,0 +1,68 @@
+"""Looks at changed code with the tools that the task names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Worker
+from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
+from sylk_ray.pipelines.messages import Inspect, InspectorDone, SendBack, Test
+from sylk_ray.pipelines.worker import tool_context
+from sylk_ray.runtime import Context, handler
+from sylk_ray.tools import ChangedFile, Issue, inspect
+
+SHOWN = 50
+
+
+class Inspector(Worker):
+    """Sends work back to the Engineer directly, or on to the Tester."""
+
+    role = "inspector"
+
+    @handler()
+    async def look(self, message: Inspect, ctx: Context) -> None:
+        """Inspect the work; issues of severity error send it back."""
+        await self.guarded(message.brief, message.loops, self._look(message, ctx), ctx)
+
+    async def _look(self, message: Inspect, ctx: Context) -> None:
+        brief, work, loops = message.brief, message.work, message.loops
+        bus = PipelineBus(ctx)
+        issues = await self.work(brief, self._inspect(brief, message, ctx))
+        errors = [issue for issue in issues if issue.severity == "error"]
+        if issues:
+            await ctx.publish(
+                "inspector.issues", task=brief.task, errors=len(errors), issues=[describe(i) for i in issues[:SHOWN]]
+            )
+        if not errors:
+            await bus.to_pipeline(InspectorDone(brief.attempt, loops))
+            await bus.to_tester(Test(brief, work, loops))
+            return
+        feedback = Feedback("inspector", loops.inspector + 1, _text(errors), issues=errors[:SHOWN])
+        if may_send_back(loops, "inspector", brief.max_loops):
+            loops = sent_back(loops, "inspector")
+            await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback))
+            await bus.to_engineer(SendBack(brief, work, loops, feedback))
+        else:
+            await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback, final=True))
+
+    async def _inspect(self, brief: Brief, message: Inspect, ctx: Context) -> Sequence[Issue]:
+        inspection = brief.spec.inspector
+        if inspection is None:
+            return ()
+        changed = [
+            ChangedFile(change.path, frozenset(change.added_lines), change.added, change.removed)
+            for change in message.work.changes
+        ]
+        return await inspect(inspection, changed, tool_context(brief, ctx, "inspector"))
+
+
+def describe(issue: Issue) -> str:
+    """One line for a person."""
+    place = f"{issue.file}:{issue.line}: " if issue.file and issue.line else f"{issue.file}: " if issue.file else ""
+    advice = f" ({issue.suggestion})" if issue.suggestion else ""
+    return f"{place}{issue.category} {issue.severity}: {issue.message}{advice}"
+
+
+def _text(errors: Sequence[Issue]) -> str:
+    more = f"\n... and {len(errors) - SHOWN} more" if len(errors) > SHOWN else ""
+    return f"the Inspector found {len(errors)} issue(s):\n" + "\n".join(describe(e) for e in errors[:SHOWN]) + more

@@ -1,0 +1,66 @@
+"""Runs the task's tests on inspected work."""
+
+from __future__ import annotations
+
+from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Worker
+from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
+from sylk_ray.pipelines.messages import SendBack, Test, TesterDone
+from sylk_ray.pipelines.worker import tool_context
+from sylk_ray.runtime import Context, handler
+from sylk_ray.tools import TestFailure, TestReport, run_tests
+
+SHOWN = 20
+
+
+class Tester(Worker):
+    """Sends failing work back to the Engineer directly, or tells the pipeline that it passes."""
+
+    role = "tester"
+
+    @handler()
+    async def test(self, message: Test, ctx: Context) -> None:
+        """Run the tests."""
+        await self.guarded(message.brief, message.loops, self._test(message, ctx), ctx)
+
+    async def _test(self, message: Test, ctx: Context) -> None:
+        brief, work, loops = message.brief, message.work, message.loops
+        bus = PipelineBus(ctx)
+        report = await self.work(brief, self._run(brief, ctx))
+        if report is None:
+            await bus.to_pipeline(TesterDone(brief.attempt, loops, work))
+            return
+        await ctx.publish(
+            "tester.report",
+            task=brief.task,
+            passed=report.passed,
+            tests_run=report.tests_run,
+            failures=[describe(failure) for failure in report.failures[:SHOWN]],
+        )
+        if report.passed:
+            await bus.to_pipeline(TesterDone(brief.attempt, loops, work, tests_run=report.tests_run))
+            return
+        feedback = Feedback("tester", loops.tester + 1, _text(report), failures=list(report.failures[:SHOWN]))
+        if may_send_back(loops, "tester", brief.max_loops):
+            loops = sent_back(loops, "tester")
+            await bus.to_pipeline(TesterDone(brief.attempt, loops, work, feedback))
+            await bus.to_engineer(SendBack(brief, work, loops, feedback))
+        else:
+            await bus.to_pipeline(TesterDone(brief.attempt, loops, work, feedback, final=True))
+
+    async def _run(self, brief: Brief, ctx: Context) -> TestReport | None:
+        testing = brief.spec.tester
+        return None if testing is None else await run_tests(testing, tool_context(brief, ctx, "tester"))
+
+
+def describe(failure: TestFailure) -> str:
+    """One line for a person."""
+    place = f" ({failure.file}:{failure.line})" if failure.file and failure.line else ""
+    first = failure.message.strip().splitlines()[0] if failure.message.strip() else "failed"
+    return f"{failure.test}{place}: {first}"
+
+
+def _text(report: TestReport) -> str:
+    told = "\n".join(describe(failure) for failure in report.failures[:SHOWN])
+    more = f"\n... and {len(report.failures) - SHOWN} more" if len(report.failures) > SHOWN else ""
+    count = f"{len(report.failures)} of {report.tests_run} test(s) failed" if report.tests_run else "the tests failed"
+    return f"{count}:\n{told}{more}"

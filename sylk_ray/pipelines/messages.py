@@ -1,0 +1,245 @@
+"""What an orchestrator, a pipeline and its three agents say to each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from sylk_ray.jobs import Task
+from sylk_ray.messaging import Message, Request
+from sylk_ray.sessions.changes import Change
+from sylk_ray.sessions.directories import SessionDirectory, session_directory
+from sylk_ray.sessions.records import ErrorRecord, Loops
+from sylk_ray.tools import Issue, TestFailure
+from sylk_ray.tools.specs import Limits, Sandbox
+
+By = Literal["inspector", "tester", "merge"]
+
+CHECKS = "session-checks"
+"""The name of the pipeline without an Engineer that judges the session's branch; no task can have it."""
+
+
+class Brief(msgspec.Struct, frozen=True):
+    """All that a pipeline's agents need to know of their task, for one attempt.
+
+    ``task_json``, ``limits_json`` and ``sandbox_json`` are pydantic models in their own JSON. ``variables`` is
+    what templates can name: vars, tasks (the parents' results), session.
+    """
+
+    session: str
+    session_name: str
+    repo: str
+    task: str
+    attempt: int
+    task_json: str
+    limits_json: str
+    sandbox_json: str
+    max_loops: int
+    variables: dict[str, Any] = {}
+    base: str = ""
+    """For the session's checks: the commit that the session started from."""
+
+    @property
+    def spec(self) -> Task:
+        """What each role does."""
+        return Task.model_validate_json(self.task_json)
+
+    @property
+    def limits(self) -> Limits:
+        """Bounds on one tool process."""
+        return Limits.model_validate_json(self.limits_json)
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What the person granted."""
+        return Sandbox.model_validate_json(self.sandbox_json)
+
+    def directory(self, home: Path) -> SessionDirectory:
+        """The session's directory under a state directory."""
+        return session_directory_of(home, self)
+
+
+def session_directory_of(home: Path, brief: Brief) -> SessionDirectory:
+    """The directory of a brief's session."""
+    return SessionDirectory(session_directory(home, brief.session))
+
+
+class Feedback(msgspec.Struct, frozen=True):
+    """Why work is sent back. ``text`` is what a person reads and ``{{ feedback }}`` holds."""
+
+    by: By
+    loop: int
+    text: str
+    issues: list[Issue] = []
+    failures: list[TestFailure] = []
+    files: list[str] = []
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What the Engineer has done so far: one commit on ``base``, or None when nothing differs."""
+
+    base: str
+    commit: str | None
+    changes: list[Change]
+    output: str = ""
+
+
+# -- orchestrator to pipeline --------------------------------------------------------------------------------------
+
+
+class StartPipeline(Message, frozen=True):
+    """Do the task."""
+
+    brief: Brief
+
+
+class StopPipeline(Message, frozen=True):
+    """End the attempt: kill its tools, remove its worktree, and say PipelineStopped."""
+
+    attempt: int
+    reason: str
+
+
+# -- pipeline to orchestrator --------------------------------------------------------------------------------------
+
+
+class PipelinePhase(Message, frozen=True):
+    """The pipeline has come to another phase."""
+
+    task: str
+    attempt: int
+    phase: str
+    loops: Loops
+
+
+class MergeOutcome(msgspec.Struct, frozen=True):
+    """The task's commit on the session's branch; or the files in conflict."""
+
+    commit: str | None
+    conflicts: list[str] = []
+
+
+class PipelineResult(msgspec.Struct, frozen=True):
+    """What a task came to; children see it as ``tasks.<name>``."""
+
+    files_changed: list[str] = []
+    lines_added: int = 0
+    lines_removed: int = 0
+    output: str = ""
+    commit: str | None = None
+
+
+class MergeWork(Request[MergeOutcome], frozen=True):
+    """Merge passing work. The orchestrator takes one at a time; when it has merged, the task has succeeded."""
+
+    task: str
+    attempt: int
+    commit: str | None
+    loops: Loops
+    result: PipelineResult
+
+
+class PipelineFailed(Message, frozen=True):
+    """The attempt failed; trying again may help when ``retryable``."""
+
+    task: str
+    attempt: int
+    error: ErrorRecord
+    loops: Loops
+    retryable: bool = True
+    result: PipelineResult = PipelineResult()
+
+
+class PipelineStopped(Message, frozen=True):
+    """The attempt was stopped and has left nothing behind."""
+
+    task: str
+    attempt: int
+
+
+class ChecksPassed(Message, frozen=True):
+    """The session-wide Inspector and Tester are content."""
+
+    loops: Loops
+
+
+# -- within the pipeline, on its own bus -----------------------------------------------------------------------------
+
+
+class Implement(Message, frozen=True):
+    """Pipeline to Engineer: do the task's actions on ``base``. After a merge conflict, ``protected`` names the
+    files that hold others' work now."""
+
+    brief: Brief
+    base: str
+    loops: Loops
+    protected: list[str] = []
+
+
+class Inspect(Message, frozen=True):
+    """Engineer to Inspector: look at this work."""
+
+    brief: Brief
+    work: Work
+    loops: Loops
+
+
+class Test(Message, frozen=True):
+    """Inspector to Tester: test this work."""
+
+    brief: Brief
+    work: Work
+    loops: Loops
+
+
+class SendBack(Message, frozen=True):
+    """Inspector or Tester to Engineer: do better."""
+
+    brief: Brief
+    work: Work
+    loops: Loops
+    feedback: Feedback
+
+
+class EngineerDone(Message, frozen=True):
+    """Engineer to pipeline: the work is with the Inspector."""
+
+    attempt: int
+    loops: Loops
+
+
+class InspectorDone(Message, frozen=True):
+    """Inspector to pipeline: passed on to the Tester, sent back, or (``final``) failed."""
+
+    attempt: int
+    loops: Loops
+    feedback: Feedback | None = None
+    final: bool = False
+
+
+class TesterDone(Message, frozen=True):
+    """Tester to pipeline: passed, sent back, or (``final``) failed."""
+
+    attempt: int
+    loops: Loops
+    work: Work
+    feedback: Feedback | None = None
+    final: bool = False
+    tests_run: int = 0
+
+
+class WorkerFailed(Message, frozen=True):
+    """Any of the three to the pipeline: it cannot be done."""
+
+    attempt: int
+    loops: Loops
+    error: ErrorRecord
+    retryable: bool = True
+
+
+class StopWork(Request[None], frozen=True):
+    """Pipeline to any of the three: stop what you do for this attempt and before; answered when nothing runs."""
+
+    attempt: int

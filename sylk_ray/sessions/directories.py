@@ -1,0 +1,57 @@
+"""Where a session keeps its things on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+
+class SessionDirectory:
+    """``<home>/sessions/<id>``: records, history, worktrees, tool folders and artifacts."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.job = root / "job.json"
+        self.session = root / "session.json"
+        self.record = root / "record.json"
+        self.events = root / "events.jsonl"
+        self.worktrees = root / "worktrees"
+
+    def worktree(self, task: str) -> Path:
+        """A task's worktree."""
+        return self.worktrees / task
+
+    def private(self, task: str) -> Path:
+        """What a task's tools see as their home and temporary folder."""
+        return self.root / "private" / task
+
+    def artifacts(self, task: str) -> Path:
+        """A task's kept outputs."""
+        return self.root / "artifacts" / task
+
+    def remove_work(self) -> None:
+        """Remove what only running work needs; records, history and artifacts stay."""
+        for path in (self.worktrees, self.root / "private"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def session_directory(home: Path, session: str) -> Path:
+    """The directory of a session."""
+    return home / "sessions" / session
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file whole: a reader sees the old or the new content, never half of one, whatever is killed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(temporary).unlink()
+        raise

@@ -1,0 +1,93 @@
+"""Running git: quietly, without the person's hooks, and with errors that say what was tried."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from sylk_ray.errors import SylkError
+
+_QUIET = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"),
+    *("-c", "advice.detachedHead=false", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"),
+    *("-c", "protocol.file.allow=always", "-c", "rerere.enabled=false"),
+)
+
+
+class GitFailed(SylkError):
+    """A git command ended with an error."""
+
+    code = "git_failed"
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8", "GIT_OPTIONAL_LOCKS": "0"}
+
+
+class Git:
+    """git in one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    async def run(self, *arguments: str, ok: tuple[int, ...] = (0,), stdin: bytes | None = None) -> str:
+        """The command's output; raises GitFailed unless its exit code is one of ``ok``."""
+        code, output, errors = await self.try_run(*arguments, stdin=stdin)
+        if code not in ok:
+            said = errors.strip() or output.strip()
+            raise GitFailed(f"git {' '.join(arguments[:3])} in {self.directory} failed ({code}): {said[-800:]}")
+        return output
+
+    async def try_run(self, *arguments: str, stdin: bytes | None = None) -> tuple[int, str, str]:
+        """The command's exit code, output and errors. A cancelled wait ends the command first."""
+        process = await asyncio.create_subprocess_exec(
+            "git",
+            *_QUIET,
+            *arguments,
+            cwd=self.directory,
+            env=_environment(),
+            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            output, errors = await process.communicate(stdin)
+        except asyncio.CancelledError:
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+            await process.wait()
+            raise
+        assert process.returncode is not None
+        return process.returncode, output.decode(errors="surrogateescape"), errors.decode(errors="replace")
+
+    async def line(self, *arguments: str) -> str:
+        """The command's output without the line's end."""
+        return (await self.run(*arguments)).rstrip("\n")
+
+
+@contextlib.asynccontextmanager
+async def repository_lock(home: Path, repo: Path) -> AsyncIterator[None]:
+    """One at a time over all processes of this state directory, for what git itself does not serialise
+    (``worktree add`` and ``prune``, configuration)."""
+    path = home / "locks" / f"{hashlib.blake2b(str(repo).encode(), digest_size=8).hexdigest()}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        delay = 0.001
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, 0.05)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,150 @@
+"""What is kept of sessions, jobs and tasks, and shown to people: plain structs, the same on disk and on the wire."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from sylk_ray.errors import SylkError
+
+
+class SessionState(StrEnum):
+    """Where a session is in its life."""
+
+    CREATED = "created"
+    ACTIVE = "active"
+    PAUSED = "paused"
+    SUSPENDED = "suspended"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+_NEXT: dict[SessionState, frozenset[SessionState]] = {
+    SessionState.CREATED: frozenset({SessionState.ACTIVE, SessionState.FAILED}),
+    SessionState.ACTIVE: frozenset(
+        {SessionState.PAUSED, SessionState.SUSPENDED, SessionState.COMPLETED, SessionState.FAILED}
+    ),
+    SessionState.PAUSED: frozenset({SessionState.ACTIVE, SessionState.SUSPENDED, SessionState.FAILED}),
+    SessionState.SUSPENDED: frozenset({SessionState.ACTIVE, SessionState.FAILED}),
+    SessionState.COMPLETED: frozenset(),
+    SessionState.FAILED: frozenset(),
+}
+
+
+class IllegalSessionState(SylkError):
+    """A session cannot go from where it is to where it was told to."""
+
+    code = "illegal_session_state"
+
+
+class SessionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One session. ``base`` is the commit it started from; times are Unix seconds, 0 for not yet."""
+
+    id: str
+    name: str
+    repo: str
+    branch: str
+    base: str
+    state: SessionState = SessionState.CREATED
+    created_at: float = 0.0
+    ended_at: float = 0.0
+    job: str = ""
+    closed: bool = False
+
+    def moved(self, state: SessionState) -> SessionRecord:
+        """The record in another state; raises IllegalSessionState."""
+        if state not in _NEXT[self.state]:
+            raise IllegalSessionState(f"session {self.name} is {self.state} and cannot become {state}")
+        return msgspec.structs.replace(self, state=state)
+
+
+class ErrorRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why something failed, for people and programs."""
+
+    type: str
+    message: str
+    hint: str = ""
+
+    @classmethod
+    def of(cls, error: Exception) -> ErrorRecord:
+        """From any exception; a SylkError brings its code and hint."""
+        if isinstance(error, SylkError):
+            return cls(error.code, error.message, error.hint)
+        return cls(type(error).__name__, str(error))
+
+
+class Loops(msgspec.Struct, frozen=True):
+    """How often work was sent back, and by whom."""
+
+    inspector: int = 0
+    tester: int = 0
+    merge: int = 0
+
+
+class TaskRecord(msgspec.Struct, frozen=True):
+    """One task of a job. ``state`` is the node's state in lower case; ``phase`` says what its pipeline is at."""
+
+    name: str
+    state: str = "pending"
+    phase: str = ""
+    layer: int = 0
+    attempts: int = 0
+    loops: Loops = Loops()
+    started_at: float = 0.0
+    duration_s: float = 0.0
+    files_changed: list[str] = []
+    lines_added: int = 0
+    lines_removed: int = 0
+    commit: str | None = None
+    output: str = ""
+    reason: str = ""
+    """Why it was skipped or cancelled."""
+    error: ErrorRecord | None = None
+
+
+class JobState(StrEnum):
+    """``prepared`` waits for whoever starts it; ``running`` includes its clean-up."""
+
+    PREPARED = "prepared"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self in (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
+
+
+class Grants(msgspec.Struct, frozen=True):
+    """What the person granted the job's tools beyond their worktree; kept with the job."""
+
+    write: list[str] = []
+    network: bool = False
+    env: list[str] = []
+
+
+class JobRecord(msgspec.Struct, frozen=True):
+    """One job. ``job_id`` names it everywhere; ``ray_job`` is its submission on the Ray dashboard, if it has one."""
+
+    job_id: str
+    name: str
+    session_id: str
+    session: str
+    repo: str
+    branch: str
+    status: JobState
+    submitted_at: float
+    base: str = ""
+    commit: str | None = None
+    started_at: float = 0.0
+    duration_s: float = 0.0
+    tasks: dict[str, TaskRecord] = {}
+    checks: TaskRecord | None = None
+    """The session-wide Inspector and Tester (``finally:`` in the job), when the job has them."""
+    grants: Grants = Grants()
+    error: ErrorRecord | None = None
+    warnings: list[str] = []
+    ray_job: str = ""

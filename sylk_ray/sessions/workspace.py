@@ -1,0 +1,169 @@
+"""A session's place in a repository: its branch, the pipelines' worktrees, and the merging of their work."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from sylk_ray.errors import InputError
+from sylk_ray.sessions.changes import Change, parse_diff
+from sylk_ray.sessions.directories import SessionDirectory, session_directory
+from sylk_ray.sessions.git import Git, GitFailed, repository_lock
+from sylk_ray.sessions.submodules import fill_submodules
+
+BRANCHES = "sylk/"
+WORK_BRANCHES = "sylk-work/"
+
+_NEVER_COMMITTED = "__pycache__/\n*.pyc\n.pytest_cache/\n.ruff_cache/\n.mypy_cache/\n.hypothesis/\nnode_modules/\n"
+
+
+class Merged(NamedTuple):
+    """What became of a merge: the new commit on the session's branch, or the files in conflict."""
+
+    commit: str | None
+    conflicts: tuple[str, ...] = ()
+
+
+class Workspace:
+    """Everything git for one session. Any process of the runtime can make one: what it knows is in git itself."""
+
+    def __init__(self, home: Path, session: str, name: str, repo: Path) -> None:
+        self._home = home
+        self._session = session
+        self._repo = repo
+        self._git = Git(repo)
+        self.branch = f"{BRANCHES}{name}"
+        self.directory = SessionDirectory(session_directory(home, session))
+
+    async def create(self, base: str) -> None:
+        """Make the session's branch at a commit; raises InputError when it exists, and has changed nothing then."""
+        code, _, errors = await self._git.try_run("check-ref-format", "--branch", self.branch)
+        if code != 0:
+            raise InputError(f"{self.branch!r} cannot be a branch: {errors.strip()}", hint="choose another --session")
+        code, _, errors = await self._git.try_run("update-ref", f"refs/heads/{self.branch}", base, "0" * 40)
+        if code != 0:
+            if await self.head() is not None:
+                raise InputError(
+                    f"the branch {self.branch} exists already in {self._repo}",
+                    hint=f"choose another --session, or delete it with `git branch -D {self.branch}`",
+                )
+            raise InputError(f"the branch {self.branch} cannot be made in {self._repo}: {errors.strip()}")
+        self.directory.root.mkdir(parents=True, exist_ok=True)
+
+    async def head(self) -> str | None:
+        """The commit that the session's branch is at; None when there is no such branch."""
+        code, commit, _ = await self._git.try_run("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}^{{commit}}")
+        return commit.strip() if code == 0 else None
+
+    async def open_worktree(self, task: str) -> str:
+        """A fresh worktree for a task, at the session's head; returns that commit. A left-over one is replaced."""
+        head = await self.head()
+        if head is None:
+            raise GitFailed(f"the branch {self.branch} is gone from {self._repo}", hint="someone deleted it")
+        path = self.directory.worktree(task)
+        async with repository_lock(self._home, self._repo):
+            await self._remove(task)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            await self._git.run("worktree", "add", "--quiet", "-B", self._work_branch(task), str(path), head)
+            await fill_submodules(self._repo, path)
+        return head
+
+    async def reset(self, task: str, commit: str) -> None:
+        """Put a task's worktree back to a commit. Ignored files stay: installed dependencies among them."""
+        git = Git(self.directory.worktree(task))
+        await git.run("reset", "--hard", "--quiet", commit)
+        await git.run("clean", "-ffdq")
+
+    async def snapshot(self, task: str, base: str, message: str) -> str | None:
+        """Commit all of a task's work as one commit on ``base``; None when it differs in nothing from it."""
+        git = Git(self.directory.worktree(task))
+        ignored = self.directory.root / "never-committed"
+        await asyncio.to_thread(ignored.write_text, _NEVER_COMMITTED)
+        await git.run("-c", f"core.excludesFile={ignored}", "add", "--all", "--", ".")
+        tree = await git.line("write-tree")
+        if tree == await git.line("rev-parse", f"{base}^{{tree}}"):
+            return None
+        commit = await self._commit(git, tree, base, message)
+        await git.run("reset", "--soft", "--quiet", commit)
+        return commit
+
+    async def changes(self, task: str, base: str, commit: str) -> list[Change]:
+        """What a commit changed, by file, with the numbers of the lines that it added."""
+        directory = self.directory.worktree(task)
+        git = Git(directory if directory.exists() else self._repo)
+        return parse_diff(
+            await git.run("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-renames", "--no-prefix", base, commit)
+        )
+
+    async def message_of(self, commit: str) -> str:
+        """A commit's message."""
+        return await self._git.run("show", "--no-patch", "--format=%B", commit)
+
+    async def merge(self, commit: str, message: str) -> Merged:
+        """Put a task's commit on the session's branch, as one commit on its head.
+
+        The merge happens in git's object store: no checkout is involved, so none can be disturbed. Call it for one
+        commit at a time; the branch moves by compare-and-swap, so that a push from elsewhere is never lost.
+        """
+        for _ in range(5):
+            head = await self.head()
+            if head is None:
+                raise GitFailed(f"the branch {self.branch} is gone from {self._repo}", hint="someone deleted it")
+            code, output, errors = await self._git.try_run(
+                "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, commit
+            )
+            tree, *conflicts = [part for part in output.split("\0") if part]
+            if code == 1:
+                return Merged(None, tuple(sorted(set(conflicts))))
+            if code != 0:
+                raise GitFailed(f"merging {commit[:10]} into {self.branch} failed ({code}): {errors.strip()}")
+            merged = await self._commit(self._git, tree, head, message)
+            code, _, _ = await self._git.try_run("update-ref", f"refs/heads/{self.branch}", merged, head)
+            if code == 0:
+                return Merged(merged)
+        raise GitFailed(f"{self.branch} keeps moving while work is merged into it", hint="who else writes there?")
+
+    async def close_worktree(self, task: str) -> None:
+        """Remove a task's worktree and its work branch."""
+        async with repository_lock(self._home, self._repo):
+            await self._remove(task)
+        private = self.directory.private(task)
+        await asyncio.to_thread(shutil.rmtree, private, True)
+
+    async def close(self, *, delete_branch: bool = False) -> None:
+        """Leave nothing in the repository but the session's branch, and with ``delete_branch`` not even that."""
+        if self._repo.exists():
+            async with repository_lock(self._home, self._repo):
+                for path in sorted(self.directory.worktrees.glob("*")):
+                    await self._remove(path.name)
+                for branch in await self._work_branches():
+                    await self._git.run("update-ref", "-d", f"refs/heads/{branch}")
+                await self._git.run("worktree", "prune")
+                if delete_branch and await self.head() is not None:
+                    await self._git.run("update-ref", "-d", f"refs/heads/{self.branch}")
+        await asyncio.to_thread(self.directory.remove_work)
+
+    async def _remove(self, task: str) -> None:
+        path = self.directory.worktree(task)
+        if path.exists():
+            await self._git.try_run("worktree", "remove", "--force", "--force", str(path))
+            await asyncio.to_thread(shutil.rmtree, path, True)
+            await self._git.run("worktree", "prune")
+        await self._git.try_run("update-ref", "-d", f"refs/heads/{self._work_branch(task)}")
+
+    async def _work_branches(self) -> list[str]:
+        pattern = f"refs/heads/{self._work_branch('')}"
+        return (await self._git.run("for-each-ref", "--format=%(refname:lstrip=2)", pattern)).split()
+
+    def _work_branch(self, task: str) -> str:
+        return f"{WORK_BRANCHES}{self._session}/{task}"
+
+    async def _commit(self, git: Git, tree: str, parent: str, message: str) -> str:
+        identity: list[str] = []
+        code, _, _ = await git.try_run("var", "GIT_COMMITTER_IDENT")
+        if code != 0:
+            identity = ["-c", "user.name=sylk", "-c", "user.email=sylk@localhost"]
+        committed = await git.run(*identity, "commit-tree", tree, "-p", parent, "-F", "-", stdin=message.encode())
+        return committed.strip()

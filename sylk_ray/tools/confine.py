@@ -1,0 +1,215 @@
+"""Confine this process, then become the given program: ``confine.py [options] -- program [arguments]``.
+
+A program of its own, started with ``python -I -S``, because the process that wants a tool run has many
+threads, and between fork and exec of such a process nothing but exec is safe. It imports little: its start is
+part of the cost of every tool. Options: ``--parent=PID`` whose death ends the program, ``--file-mb=N`` the
+largest file, ``--isolate`` no network but localhost, ``--landlock`` write only beneath each ``--write=PATH``.
+``--probe`` prints what the kernel can do, and ends. Exit code 125 says that it could not confine.
+
+Landlock: Linux, Documentation/userspace-api/landlock.rst.
+"""
+
+import ctypes
+import os
+import resource
+import sys
+
+FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+PREFIX = "sylk-confine: "
+
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
+# Of root's powers, those that reach around a file system sandbox: SYS_MODULE, SYS_RAWIO, SYS_PTRACE,
+# SYS_ADMIN, SYS_BOOT, SYS_TIME, MKNOD, MAC_OVERRIDE, MAC_ADMIN, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE.
+DROPPED_CAPABILITIES = (16, 17, 19, 21, 22, 25, 27, 32, 33, 34, 38, 39, 40)
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+WRITE_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 13, 1 << 14, 1 << 15
+MAKE_CHAR, MAKE_BLOCK = 1 << 6, 1 << 11
+REMOVE_AND_MAKE = 0b1_1111_1111 << 4
+SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1, 2
+DEVICES = (
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+    "/proc/self",
+)
+
+SIGKILL, SIGPIPE, SIGXFSZ = 9, 13, 25  # the signal module is slow to import
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def checked(result: int, doing: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{doing}: {os.strerror(number)}")
+    return result
+
+
+def syscall(number: int, *arguments: "int | bytes | None") -> int:
+    longs = (ctypes.c_long(each) if isinstance(each, int) else each for each in arguments)
+    return int(libc.syscall(ctypes.c_long(number), *longs))
+
+
+def little(value: int, size: int) -> bytes:
+    return value.to_bytes(size, sys.byteorder, signed=False)
+
+
+def isolate_network() -> None:
+    """A network of its own with nothing but ``lo``; an ordinary user needs a user namespace to make one."""
+    uid, gid = os.geteuid(), os.getegid()
+    if uid != 0 or libc.unshare(CLONE_NEWNET) < 0:
+        checked(libc.unshare(CLONE_NEWUSER | CLONE_NEWNET), "unshare user and network namespaces")
+        for name, text in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{uid} {uid} 1"),
+            ("gid_map", f"{gid} {gid} 1"),
+        ):
+            with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - pathlib is slow to import
+                file.write(text)
+    raise_loopback()
+
+
+def raise_loopback() -> None:
+    from _socket import AF_INET, SOCK_DGRAM, socket
+    from fcntl import ioctl
+
+    get_flags, set_flags, up = 0x8913, 0x8914, 0x1
+    control = socket(AF_INET, SOCK_DGRAM, 0)
+    request = ioctl(control.fileno(), get_flags, b"lo".ljust(40, b"\0"))
+    flags = int.from_bytes(request[16:18], sys.byteorder) | up
+    ioctl(control.fileno(), set_flags, request[:16] + little(flags, 2) + request[18:])
+    control.close()
+
+
+def landlock_abi() -> int:
+    """The kernel's Landlock version, or 0."""
+    return max(0, syscall(CREATE_RULESET, None, 0, 1))
+
+
+def handled_rights(abi: int) -> int:
+    rights = WRITE_FILE | REMOVE_AND_MAKE
+    for since, right in ((2, REFER), (3, TRUNCATE), (5, IOCTL_DEV)):
+        if abi >= since:
+            rights |= right
+    return rights
+
+
+def restrict_writes(writable: "list[str]", isolated: bool) -> None:
+    """From now on this process and its children write only beneath ``writable`` and to harmless devices."""
+    abi = landlock_abi()
+    handled = handled_rights(abi)
+    attributes = little(handled, 8)
+    if abi >= 4:
+        attributes += little(0, 8)
+    if abi >= 6:
+        attributes += little(SCOPE_SIGNALS | (SCOPE_ABSTRACT_SOCKETS if isolated else 0), 8)
+    ruleset = checked(syscall(CREATE_RULESET, attributes, len(attributes), 0), "create a Landlock ruleset")
+    for path in writable:
+        allow(ruleset, path, handled & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV))
+    for path in DEVICES:
+        if os.path.exists(path):  # noqa: PTH110
+            allow(ruleset, path, handled & ~(MAKE_CHAR | MAKE_BLOCK))
+    checked(syscall(RESTRICT_SELF, ruleset, 0), "enforce the Landlock ruleset")
+    os.close(ruleset)
+
+
+def allow(ruleset: int, path: str, rights: int) -> None:
+    beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    if not os.path.isdir(path):  # noqa: PTH112
+        rights &= WRITE_FILE | TRUNCATE | IOCTL_DEV
+    rule = little(rights, 8) + little(beneath, 4)
+    checked(syscall(ADD_RULE, ruleset, 1, rule, 0), f"allow writes to {path}")
+    os.close(beneath)
+
+
+def give_up_privileges() -> None:
+    if os.geteuid() == 0:
+        for capability in DROPPED_CAPABILITIES:
+            libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set no_new_privs")
+
+
+def die_with(parent: int) -> None:
+    checked(libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "set the parent death signal")
+    if os.getppid() != parent:
+        raise ProcessLookupError("the process that asked for this tool has ended")
+
+
+def confine(options: "list[str]") -> None:
+    writable: list[str] = []
+    parent, landlock, isolate = 0, False, False
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for option in options:
+        name, _, value = option.partition("=")
+        if name == "--write":
+            writable.append(value)
+        elif name == "--parent":
+            parent = int(value)
+        elif name == "--file-mb":
+            limit = int(value) << 20
+            hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+            if hard != resource.RLIM_INFINITY:
+                limit = min(limit, hard)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        elif name == "--isolate":
+            isolate = True
+        elif name == "--landlock":
+            landlock = True
+        else:
+            raise ValueError(f"unknown option {option}")
+    if isolate:
+        isolate_network()
+    give_up_privileges()
+    if landlock:
+        restrict_writes(writable, isolate)
+    die_with(parent)  # last: a change of credentials clears it
+
+
+def probe() -> None:
+    """Print what works, by trying it on this process, which ends right after."""
+    try:
+        isolate_network()
+        print("network=1")
+    except OSError as error:
+        print(f"problem=network isolation: {error}")
+    abi = landlock_abi()
+    if abi == 0:
+        print(f"problem=Landlock: {os.strerror(ctypes.get_errno())}")
+        return
+    try:
+        give_up_privileges()
+        restrict_writes([], True)
+        print(f"landlock={abi}")
+    except OSError as error:
+        print(f"problem=Landlock: {error}")
+
+
+def main(arguments: "list[str]") -> int:
+    if arguments == ["--probe"]:
+        probe()
+        return 0
+    split = arguments.index("--")
+    program = arguments[split + 1 :]
+    try:
+        confine(arguments[:split])
+    except (OSError, ValueError) as error:
+        os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
+        return FAILED
+    for ignored_by_python in (SIGPIPE, SIGXFSZ):
+        libc.signal(ignored_by_python, None)
+    try:
+        os.execvp(program[0], program)
+    except OSError as error:
+        text = f"{PREFIX}cannot execute {program[0]}: {error.strerror}\n"
+        os.write(2, text.encode(errors="surrogateescape"))
+        return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,88 @@
+"""What this kernel can confine, and the command line that starts a program confined.
+
+Running a tool unconfined by accident is worse than not running it, so what is missing is an error, unless the
+person who runs the host sets ``SYLK_UNCONFINED=1``; then what does work is still applied.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sylk_ray.errors import InputError
+from sylk_ray.tools import confine
+from sylk_ray.tools.errors import ConfinementUnavailable
+from sylk_ray.tools.specs import Limits, Sandbox
+
+UNCONFINED = "SYLK_UNCONFINED"
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What works here: the Landlock ABI (0 if none), a network of its own, and why not what does not."""
+
+    landlock_abi: int
+    network: bool
+    problems: tuple[str, ...] = ()
+
+
+@functools.cache
+def confinement() -> Confinement:
+    """Try, once a process, what the kernel allows. Takes some 30 ms; blocks."""
+    command = [*_launcher(), "--probe"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Confinement(0, False, (f"the probe did not run: {error}",))
+    found = [line.partition("=") for line in done.stdout.splitlines()]
+    problems = tuple(value for name, _, value in found if name == "problem")
+    if done.returncode != 0:
+        problems = (*problems, f"the probe failed: {done.stderr.strip()[-500:]}")
+    abi = next((int(value) for name, _, value in found if name == "landlock"), 0)
+    return Confinement(abi, any(name == "network" for name, _, _ in found), problems)
+
+
+def confined(program: Sequence[str], *, cwd: Path, private_dir: Path, limits: Limits, sandbox: Sandbox) -> list[str]:
+    """The command line that runs ``program`` within its grants; raises ConfinementUnavailable."""
+    able = confinement()
+    lacking = ([] if able.landlock_abi else ["write protection (Landlock)"]) + (
+        [] if able.network or sandbox.network else ["network isolation (network namespaces)"]
+    )
+    if lacking and os.environ.get(UNCONFINED) != "1":
+        raise unavailable(f"this machine lacks {' and '.join(lacking)}: {'; '.join(able.problems)}")
+    options = [f"--parent={os.getpid()}", f"--file-mb={limits.disk_mb}"]
+    if able.network and not sandbox.network:
+        options.append("--isolate")
+    if able.landlock_abi:
+        writable = [cwd, private_dir, *(_granted(path, cwd) for path in sandbox.write)]
+        options += ["--landlock", *(f"--write={path}" for path in writable)]
+    return [*_launcher(), *options, "--", *program]
+
+
+def unavailable(why: str) -> ConfinementUnavailable:
+    """The error for a tool that could not be confined."""
+    return ConfinementUnavailable(
+        f"the tool was not run, because it could not be confined: {why}",
+        hint="Use Linux 5.13 or later with Landlock, and in a container allow user namespaces. To run tools "
+        f"without protection set {UNCONFINED}=1 where sylk runs, in a machine that may be thrown away.",
+    )
+
+
+def _granted(path: str, cwd: Path) -> Path:
+    granted = cwd / Path(path).expanduser()
+    if not granted.exists():
+        raise InputError(
+            f"sandbox.write grants {granted}, which does not exist",
+            hint="Make the folder first, or take it out of sandbox.write.",
+        )
+    return granted.resolve()
+
+
+@functools.cache
+def _launcher() -> tuple[str, ...]:
+    return (sys.executable, "-I", "-S", confine.__file__)

@@ -1,0 +1,91 @@
+"""Where a tool works and what it may do there, and what an action gives back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sylk_ray.tools.process import Command, ProcessResult, run_process
+from sylk_ray.tools.specs import Limits, Sandbox
+
+OUTPUT_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """One agent's workplace. ``run_id`` marks its processes; no two that work at the same time share one."""
+
+    worktree: Path
+    private_dir: Path
+    artifacts_dir: Path
+    limits: Limits
+    sandbox: Sandbox
+    run_id: str
+    on_line: Callable[[str], None] | None = None
+    protected: frozenset[str] = frozenset()
+    """Relative paths with changes of others, which write, delete and patch must not discard."""
+
+    async def run(
+        self,
+        command: Command,
+        *,
+        timeout_s: float | None = None,
+        env_extra: Mapping[str, str] | None = None,
+        artifact: str = "run",
+    ) -> ProcessResult:
+        """Run a command in the worktree, its output kept as an artifact."""
+        limits = self.limits
+        if timeout_s is not None:
+            limits = limits.model_copy(update={"timeout_s": timeout_s})
+        return await run_process(
+            command,
+            cwd=self.worktree,
+            limits=limits,
+            sandbox=self.sandbox,
+            private_dir=self.private_dir,
+            run_id=self.run_id,
+            env_extra=env_extra or {},
+            output_path=self.new_artifact(artifact),
+            on_line=self.on_line,
+        )
+
+    def new_artifact(self, name: str) -> Path:
+        """A path for a log that no earlier run has taken."""
+        self.artifacts_dir.mkdir(parents=True, exist_ok=True)
+        stem = re.sub(r"[^\w.-]+", "-", f"{self.run_id}-{name}").strip("-.")
+        path, number = self.artifacts_dir / f"{stem}.log", 1
+        while path.exists():
+            number += 1
+            path = self.artifacts_dir / f"{stem}-{number}.log"
+        return path
+
+
+@dataclass(frozen=True)
+class ActionResult:
+    """What an action did: one line for a person, the files (relative, sorted), and what it printed."""
+
+    summary: str
+    files_changed: tuple[str, ...] = ()
+    output: str = ""
+
+
+def last_lines(output: str, count: int = 20, characters: int = 4000) -> str:
+    """The end of an output, for an error message."""
+    return "\n".join(output.rstrip().splitlines()[-count:])[-characters:]
+
+
+def limit_hit(result: ProcessResult, limits: Limits, timeout_s: float | None) -> str | None:
+    """Which limit ended the run, as a phrase; None if none did."""
+    match result.killed_by:
+        case "timeout":
+            return f"the time limit of {timeout_s or limits.timeout_s:g} s"
+        case "memory":
+            return f"the memory limit of {limits.memory_mb} MB"
+        case "disk":
+            return f"the disk limit of {limits.disk_mb} MB"
+        case "cancel":
+            return "a cancellation"
+        case None:
+            return None

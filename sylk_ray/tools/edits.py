@@ -1,0 +1,123 @@
+"""Change one file exactly, write one whole, delete: refused rather than guessed when it does not fit."""
+
+from __future__ import annotations
+
+import shutil
+from difflib import get_close_matches
+from pathlib import Path
+
+from sylk_ray.tools import files
+from sylk_ray.tools.context import ActionResult, ToolContext
+from sylk_ray.tools.errors import ActionFailed, ChangesProtected, NothingChanged
+from sylk_ray.tools.paths import resolve, walk
+from sylk_ray.tools.specs import Delete, Edit, Write
+
+
+def edit(action: Edit, context: ToolContext) -> ActionResult:
+    """Replace one exact text; in a file with Windows line endings, given ones are taken so. Blocks."""
+    path = _existing_file(context.worktree, action.path)
+    text = files.text_of(path.read_bytes(), action.path)
+    ending = files.line_ending(text)
+    old, new = action.old, action.new
+    if old not in text and ending != "\n":
+        old, new = files.with_line_ending(old, ending), files.with_line_ending(new, ending)
+    count = text.count(old)
+    if count > 1:
+        lines = ", ".join(str(line) for line in _lines_of(text, old))
+        raise ActionFailed(
+            f"the text to replace in {action.path} is not unique: it starts on the lines {lines}",
+            hint="Give more of the surrounding text in old, so that it is found once.",
+        )
+    if count == 0:
+        if action.allow_no_change and new in text:
+            return ActionResult(f"{action.path} was as it should be")
+        raise ActionFailed(f"the text to replace is not in {action.path}", hint=_nearest(text, old))
+    if old == new:
+        return _unchanged(action.allow_no_change, f"{action.path} was as it should be")
+    files.write_atomically(path, text.replace(old, new).encode())
+    return ActionResult(f"edited {action.path}", (action.path,))
+
+
+def write(action: Write, context: ToolContext) -> ActionResult:
+    """Write a whole file; blocks."""
+    path = resolve(context.worktree, action.path)
+    name = path.relative_to(context.worktree).as_posix()
+    if path.is_dir():
+        raise ActionFailed(f"{action.path} is a folder", hint="Delete it first, or write to another path.")
+    data = action.content.encode()
+    exists = path.exists()
+    executable_already = exists and bool(path.stat().st_mode & 0o100)
+    if exists and path.read_bytes() == data and (executable_already or not action.executable):
+        return _unchanged(action.allow_no_change, f"{action.path} was as it should be")
+    refuse_protected(context, {name, _real_name(context, path)})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_atomically(path, data, executable=action.executable)
+    except OSError as error:
+        raise ActionFailed(
+            f"{action.path} cannot be written: {error.strerror}", hint="Is one of its folders a file?"
+        ) from error
+    return ActionResult(f"{'rewrote' if exists else 'wrote'} {action.path}", (name,))
+
+
+def delete(action: Delete, context: ToolContext) -> ActionResult:
+    """Delete a file, a link, or a folder with all in it; blocks."""
+    path = resolve(context.worktree, action.path)
+    name = path.relative_to(context.worktree).as_posix()
+    if path.is_symlink() or path.is_file():
+        refuse_protected(context, {name})
+        path.unlink()
+        return ActionResult(f"deleted {action.path}", (name,))
+    if path.is_dir():
+        gone = tuple(sorted(f"{name}/{each}" for each in walk(path)))
+        refuse_protected(context, gone)
+        shutil.rmtree(path)
+        return ActionResult(f"deleted the folder {action.path} with {len(gone)} files", gone)
+    return _unchanged(action.allow_no_change, f"{action.path} does not exist")
+
+
+def refuse_protected(context: ToolContext, names: set[str] | tuple[str, ...]) -> None:
+    """ChangesProtected if one of the files has changes that are not this action's to discard."""
+    protected = sorted(context.protected.intersection(names))
+    if protected:
+        raise ChangesProtected(
+            f"this would discard changes that are not its own, in {', '.join(protected)}",
+            hint="Use edit or rewrite, which keep what others did, or start from the newest state.",
+        )
+
+
+def _existing_file(worktree: Path, name: str) -> Path:
+    path = resolve(worktree, name)
+    if path.is_file():
+        return path
+    near = get_close_matches(name, list(walk(worktree)), n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "Use write to make a new file."
+    raise ActionFailed(f"{name} is not a file of the worktree", hint=hint)
+
+
+def _real_name(context: ToolContext, path: Path) -> str:
+    return path.resolve().relative_to(context.worktree.resolve()).as_posix()
+
+
+def _unchanged(allowed: bool, summary: str) -> ActionResult:
+    if not allowed:
+        raise NothingChanged(summary, hint="If that is fine, set allow_no_change: true.")
+    return ActionResult(summary)
+
+
+def _lines_of(text: str, old: str) -> list[int]:
+    found: list[int] = []
+    position = text.find(old)
+    while position >= 0 and len(found) < 10:
+        found.append(text.count("\n", 0, position) + 1)
+        position = text.find(old, position + len(old))
+    return found
+
+
+def _nearest(text: str, old: str) -> str:
+    lines = text.splitlines()
+    wanted = next((line for line in old.splitlines() if line.strip()), old)
+    near = get_close_matches(wanted, lines[:20_000], n=1)
+    if not near:
+        return "Look at the file again: it may have changed."
+    return f"The nearest line is {lines.index(near[0]) + 1}: {near[0].strip()[:200]!r}. Spaces count."

@@ -1,0 +1,54 @@
+"""A real worktree, with its git directory elsewhere, and what is needed to work in it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sylk_ray.tools import ToolContext
+from sylk_ray.tools.specs import Limits, Sandbox
+
+MakeContext = Callable[..., ToolContext]
+
+
+def git(cwd: Path, *arguments: str) -> str:
+    identity = ("-c", "user.email=a@b", "-c", "user.name=n", "-c", "init.defaultBranch=main")
+    done = subprocess.run(["git", *identity, *arguments], cwd=cwd, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture
+def worktree(tmp_path: Path) -> Path:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    git(repository, "init", "-q")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "first")
+    git(repository, "worktree", "add", "-q", "-b", "work", "../worktree")
+    return tmp_path / "worktree"
+
+
+@pytest.fixture
+def make_context(tmp_path: Path, worktree: Path) -> MakeContext:
+    def make(**changes: Any) -> ToolContext:
+        private = tmp_path / "private"
+        private.mkdir(exist_ok=True)
+        given: dict[str, Any] = {
+            "worktree": worktree,
+            "private_dir": private,
+            "artifacts_dir": tmp_path / "artifacts",
+            "limits": Limits(timeout_s=30),
+            "sandbox": Sandbox(),
+            "run_id": f"test/{tmp_path.name}",
+        }
+        return ToolContext(**(given | changes))
+
+    return make
+
+
+@pytest.fixture
+def context(make_context: MakeContext) -> ToolContext:
+    return make_context()

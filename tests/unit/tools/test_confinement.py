@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from sylk_ray.errors import InputError
+from sylk_ray.tools import Confinement, ConfinementUnavailable, ToolContext, confinement
+from sylk_ray.tools.confine import handled_rights
+from sylk_ray.tools.specs import Sandbox
+
+from .conftest import MakeContext
+
+LOCALHOST = """
+import socket, threading
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+server.accept()[0].sendall(b"hello")
+print(client.recv(5).decode())
+"""
+OUTSIDE = """
+import socket
+try:
+    socket.create_connection(("192.0.2.1", 80), timeout=2)
+except OSError as error:
+    print(error.errno)
+"""
+NETWORK_UNREACHABLE = "101\n"
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, able: Confinement) -> None:
+    monkeypatch.setattr(sys.modules["sylk_ray.tools.confinement"], "confinement", lambda: able)
+
+
+def test_this_machine_can_confine() -> None:
+    able = confinement()
+
+    assert able.landlock_abi >= 1
+    assert able.network
+    assert able.problems == ()
+
+
+async def test_writing_outside_of_the_worktree_is_refused_by_the_kernel(context: ToolContext, tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("kept")
+    inside = "echo a > new && mkdir d && mv new d/moved && echo b > $TMPDIR/x && echo c > /dev/null"
+
+    refused = await context.run(f"echo x > {tmp_path}/theirs; rm -f {tmp_path}/theirs; mkdir {tmp_path}/d")
+    allowed = await context.run(inside)
+
+    assert refused.exit_code != 0
+    assert refused.output.count("ermission denied") == 3
+    assert (tmp_path / "theirs").read_text() == "kept"
+    assert (allowed.exit_code, allowed.output) == (0, "")
+    assert (context.worktree / "d/moved").read_text() == "a\n"
+
+
+async def test_the_repository_of_the_worktree_cannot_be_written(context: ToolContext) -> None:
+    result = await context.run("git status --short && git commit --allow-empty -m x")
+
+    assert result.exit_code != 0
+    assert "ermission denied" in result.output
+
+
+async def test_a_granted_folder_can_be_written(make_context: MakeContext, tmp_path: Path) -> None:
+    granted = tmp_path / "granted"
+    granted.mkdir()
+    context = make_context(sandbox=Sandbox(write=(str(granted),)))
+
+    result = await context.run(f"echo yes > {granted}/file")
+
+    assert result.exit_code == 0
+    assert (granted / "file").read_text() == "yes\n"
+
+
+async def test_granting_a_folder_that_is_not_there_is_an_error(make_context: MakeContext) -> None:
+    context = make_context(sandbox=Sandbox(write=("/no/such/folder",)))
+
+    with pytest.raises(InputError, match="/no/such/folder"):
+        await context.run("true")
+
+
+async def test_there_is_no_network_but_localhost(context: ToolContext) -> None:
+    localhost = await context.run([sys.executable, "-c", LOCALHOST])
+    outside = await context.run([sys.executable, "-c", OUTSIDE])
+
+    assert localhost.output == "hello\n"
+    assert outside.output == NETWORK_UNREACHABLE
+
+
+async def test_the_network_can_be_granted(make_context: MakeContext) -> None:
+    isolated = make_context()
+    granted = make_context(sandbox=Sandbox(network=True))
+
+    own = await isolated.run("readlink /proc/self/ns/net")
+    shared = await granted.run("readlink /proc/self/ns/net")
+
+    assert shared.output.strip() == str(Path("/proc/self/ns/net").readlink())
+    assert own.output != shared.output
+
+
+async def test_a_tool_keeps_its_user_and_cannot_signal_the_host(context: ToolContext) -> None:
+    result = await context.run(f"id -u; kill -0 {os.getpid()} || echo refused")
+
+    lines = result.output.splitlines()
+    assert lines[0] == str(os.getuid())
+    assert lines[-1] == "refused"
+
+
+@pytest.mark.parametrize(
+    "able", [Confinement(0, True, ("Landlock: no",)), Confinement(7, False, ("network isolation: no",))]
+)
+async def test_nothing_runs_unconfined_by_accident(
+    context: ToolContext, monkeypatch: pytest.MonkeyPatch, able: Confinement
+) -> None:
+    pretend(monkeypatch, able)
+
+    with pytest.raises(ConfinementUnavailable, match=able.problems[0]) as refused:
+        await context.run("touch ran")
+
+    assert "SYLK_UNCONFINED=1" in refused.value.hint
+    assert not (context.worktree / "ran").exists()
+
+
+async def test_a_person_may_choose_to_run_unconfined(
+    context: ToolContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pretend(monkeypatch, Confinement(0, False, ("no",)))
+    monkeypatch.setenv("SYLK_UNCONFINED", "1")
+
+    result = await context.run(f"touch {tmp_path}/ran")
+
+    assert result.exit_code == 0
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("abi", "rights"), [(1, 0x1FF2), (2, 0x3FF2), (3, 0x7FF2), (4, 0x7FF2), (5, 0xFFF2), (7, 0xFFF2)]
+)
+def test_each_landlock_version_is_asked_only_for_what_it_knows(abi: int, rights: int) -> None:
+    assert handled_rights(abi) == rights

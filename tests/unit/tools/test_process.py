@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sylk_ray.tools import ToolContext, ToolMissing, find_tool_processes, kill_tool_processes
+from sylk_ray.tools.processes import process_table
+from sylk_ray.tools.specs import Limits, Sandbox
+
+from .conftest import MakeContext
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print("daemon", os.getpid(), flush=True)
+        time.sleep(1000)
+    os._exit(0)
+os.wait()
+"""
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", code]
+
+
+def alive(context: ToolContext) -> list[str]:
+    return [each.command for each in find_tool_processes(context.run_id)]
+
+
+async def test_both_streams_and_the_exit_code_come_back(context: ToolContext) -> None:
+    result = await context.run("echo out; echo err >&2; exit 3")
+
+    assert (result.exit_code, result.output, result.killed_by) == (3, "out\nerr\n", None)
+    assert result.output_path is not None
+    assert result.output_path.read_text() == "out\nerr\n"
+
+
+async def test_a_list_is_executed_as_it_is(context: ToolContext) -> None:
+    result = await context.run(["printf", "%s", "$HOME; a b"])
+
+    assert result.output == "$HOME; a b"
+
+
+async def test_standard_input_is_empty(context: ToolContext) -> None:
+    result = await context.run("cat; echo end")
+
+    assert result.output == "end\n"
+
+
+async def test_a_hanging_command_is_killed_with_all_its_children(make_context: MakeContext) -> None:
+    context = make_context(limits=Limits(timeout_s=0.5))
+    code = DAEMON + "import subprocess; subprocess.Popen(['sleep', '1000']); time.sleep(1000)"
+
+    result = await context.run(python(code))
+
+    assert result.killed_by == "timeout"
+    assert "daemon" in result.output
+    assert alive(context) == []
+
+
+async def test_a_command_that_ignores_sigterm_is_killed(make_context: MakeContext) -> None:
+    context = make_context(limits=Limits(timeout_s=0.3))
+    code = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(1000)"
+
+    result = await context.run(python(code))
+
+    assert (result.killed_by, result.exit_code) == ("timeout", -9)
+
+
+async def test_background_children_do_not_outlive_a_normal_exit(context: ToolContext) -> None:
+    result = await context.run([*python(DAEMON)])
+
+    assert (result.exit_code, result.killed_by) == (0, None)
+    assert result.output.startswith("daemon")
+    assert alive(context) == []
+    assert int(result.output.split()[1]) not in process_table()
+
+
+async def test_a_child_that_cleared_its_environment_is_killed_with_its_session(context: ToolContext) -> None:
+    result = await context.run("env -i sleep 1000 & echo $!")
+
+    assert int(result.output) not in process_table()
+
+
+async def test_cancelling_kills_and_then_propagates(make_context: MakeContext) -> None:
+    started = asyncio.Event()
+    context = make_context(on_line=lambda _: started.set())
+    task = asyncio.create_task(context.run(python(DAEMON + "time.sleep(1000)")))
+    await started.wait()
+    assert alive(context)
+
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert alive(context) == []
+
+
+async def test_leftovers_are_found_and_killed_for_recovery(make_context: MakeContext) -> None:
+    started = asyncio.Event()
+    context = make_context(on_line=lambda _: started.set())
+    task = asyncio.create_task(context.run("echo up; sleep 1000"))
+    await started.wait()
+
+    found = find_tool_processes(context.run_id[:-1])
+    killed = await kill_tool_processes(context.run_id)
+
+    assert {each.run_id for each in found} == {context.run_id}
+    assert killed >= 1
+    assert (await task).exit_code != 0
+
+
+async def test_a_memory_hog_is_killed(make_context: MakeContext) -> None:
+    context = make_context(limits=Limits(timeout_s=30, memory_mb=100))
+    code = "import time\nheld = []\nwhile True: held.append(bytearray(8 << 20)); time.sleep(0.01)"
+
+    result = await context.run(f"{shlex.join(python(code))} & wait")
+
+    assert result.killed_by == "memory"
+
+
+async def test_a_disk_filler_is_killed(make_context: MakeContext, worktree: Path) -> None:
+    context = make_context(limits=Limits(timeout_s=30, disk_mb=8))
+    code = "import itertools\nfor n in itertools.count(): open(f'f{n}', 'wb').write(bytes(1 << 19)); "
+
+    result = await context.run(python(code + "import time; time.sleep(0.01)"))
+
+    assert result.killed_by == "disk"
+    assert sum(file.stat().st_size for file in worktree.glob("f*")) < 500 << 20
+
+
+async def test_a_single_huge_file_is_stopped_by_the_kernel(make_context: MakeContext, worktree: Path) -> None:
+    context = make_context(limits=Limits(timeout_s=30, disk_mb=4))
+
+    result = await context.run("exec head -c 50000000 /dev/zero > huge")
+
+    assert result.killed_by == "disk"
+    assert (worktree / "huge").stat().st_size <= 4 << 20
+
+
+async def test_a_flood_of_output_is_counted_and_dropped(make_context: MakeContext) -> None:
+    context = make_context(limits=Limits(timeout_s=30, output_mb=1))
+
+    result = await context.run("head -c 200000000 /dev/zero; echo; echo the end")
+
+    assert result.output_path is not None
+    assert result.output_path.stat().st_size == 1 << 20
+    assert result.output_bytes == 200_000_009
+    assert result.dropped_bytes == result.output_bytes - (1 << 20)
+    assert result.output == "the end\n"
+    assert len(result.output) < 70_000
+
+
+async def test_the_last_line_is_told_at_most_five_times_a_second(make_context: MakeContext) -> None:
+    lines: list[str] = []
+    context = make_context(on_line=lines.append)
+
+    result = await context.run("i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i+1)); done; printf unfinished")
+
+    assert lines[-1] == "2999"
+    assert len(lines) <= 3 + result.duration_s * 5
+
+
+async def test_secrets_of_the_host_are_not_in_the_environment(
+    make_context: MakeContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+    monkeypatch.setenv("GRANTED", "given")
+    monkeypatch.setenv("LC_TIME", "C")
+    context = make_context(sandbox=Sandbox(env=("GRANTED", "NOT_SET")))
+
+    result = await context.run("env")
+
+    variables = dict(line.split("=", 1) for line in result.output.splitlines())
+    assert "s3cret" not in result.output
+    assert variables["GRANTED"] == "given"
+    assert variables["SYLK_TOOL_RUN"] == context.run_id
+    assert variables["TERM"] == "dumb"
+    assert variables["LC_TIME"] == "C"
+    assert all(variables[name].startswith(str(context.private_dir)) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME"))
+    assert not variables.keys() & {"VIRTUAL_ENV", "USER", "PYTEST_CURRENT_TEST", "SSH_AUTH_SOCK"}
+
+
+async def test_the_hosts_environment_cannot_be_read_through_proc(context: ToolContext) -> None:
+    result = await context.run(f"tr '\\0' '\\n' < /proc/{os.getpid()}/environ")
+
+    assert result.exit_code != 0
+    assert "PATH=" not in result.output
+
+
+async def test_a_missing_program_is_named_with_how_to_get_it(context: ToolContext) -> None:
+    with pytest.raises(ToolMissing, match=r"'golangci-lint'.*not installed") as missing:
+        await context.run(["golangci-lint", "run"])
+    assert "golangci-lint.run" in missing.value.hint
+
+    with pytest.raises(ToolMissing, match="'no-such-program'"):
+        await context.run("no-such-program --version")
+    with pytest.raises(ToolMissing, match=r"'\./tool'"):
+        await context.run(["./tool"])
+
+
+async def test_running_a_program_takes_little_more_than_the_program(context: ToolContext) -> None:
+    await context.run(["true"])
+    started = time.perf_counter()
+
+    await context.run(["true"])
+
+    assert time.perf_counter() - started < 0.5
