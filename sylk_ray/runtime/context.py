@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sylk_ray.messaging.wire import Envelope
     from sylk_ray.runtime.clock import Clock
     from sylk_ray.runtime.host import Host
+    from sylk_ray.runtime.slots import AgentInfo
 
 ReplyT = TypeVar("ReplyT")
 
@@ -48,6 +49,10 @@ class Context:
     def cell(self) -> str:
         """The id of the cell that the agent lives in."""
         return self._host.cell
+
+    def neighbours(self) -> list[AgentInfo]:
+        """Every living agent of this cell."""
+        return self._host.agents()
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:

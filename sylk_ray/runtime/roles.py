@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -13,14 +14,22 @@ from sylk_ray.runtime.agent import Agent
 
 GROUP = "sylk.roles"
 
+log = logging.getLogger("sylk.roles")
+
 
 class Roles:
     """The agent class of each role. Classes are given as they are or as ``module:Class``."""
 
     def __init__(self, roles: Mapping[str, type[Agent[Any]] | str]) -> None:
         self._roles: dict[str, type[Agent[Any]]] = {}
+        self._broken: dict[str, str] = {}
         for role, given in roles.items():
-            self._roles[role] = _load(given) if isinstance(given, str) else given
+            try:
+                self._roles[role] = _load(given) if isinstance(given, str) else given
+            except (ImportError, AttributeError) as problem:
+                # One broken package must not keep every cell from starting; whoever addresses the role hears of it.
+                log.warning("the role %s (%s) cannot be loaded: %s", role, given, problem)
+                self._broken[role] = f"{given} cannot be loaded: {problem}"
 
     @classmethod
     def installed(cls, extra: Mapping[str, str] | None = None) -> Roles:
@@ -40,6 +49,8 @@ class Roles:
         try:
             return self._roles[role]
         except KeyError:
+            if role in self._broken:
+                raise UnknownAddress(f"the role {role!r} is broken: {self._broken[role]}") from None
             near = difflib.get_close_matches(role, self._roles, n=1)
             raise UnknownAddress(
                 f"there is no role {role!r}", hint=f"did you mean {near[0]!r}?" if near else "see `sylk ps`"

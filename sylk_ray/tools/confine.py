@@ -13,6 +13,8 @@ import ctypes
 import os
 import resource
 import sys
+from _socket import AF_INET, SOCK_DGRAM, socket
+from fcntl import ioctl
 
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 PREFIX = "sylk-confine: "
@@ -76,9 +78,6 @@ def isolate_network() -> None:
 
 
 def raise_loopback() -> None:
-    from _socket import AF_INET, SOCK_DGRAM, socket
-    from fcntl import ioctl
-
     get_flags, set_flags, up = 0x8913, 0x8914, 0x1
     control = socket(AF_INET, SOCK_DGRAM, 0)
     request = ioctl(control.fileno(), get_flags, b"lo".ljust(40, b"\0"))

@@ -92,11 +92,8 @@ def make_private_folders(private_dir: Path) -> None:
 
 def require_program(program: str, cwd: Path, path: str) -> None:
     """ToolMissing unless the program would be found by a process started in ``cwd`` with this PATH."""
-    if "/" in program:
-        found = os.access(cwd / program, os.X_OK)
-    else:
-        found = shutil.which(program, path=path) is not None
-    if not found:
+    wanted = str(cwd / program) if "/" in program else program
+    if shutil.which(wanted, path=path) is None:
         raise tool_missing(program)
 
 

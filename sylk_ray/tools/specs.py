@@ -6,7 +6,7 @@ field is an error and never ignored. Paths are relative to the worktree and use 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -122,6 +122,8 @@ class Inspection(Spec):
 
 class Testing(Spec):
     """What the Tester runs; pytest is recognised by the JUnit report that it leaves."""
+
+    __test__: ClassVar[bool] = False
 
     run: str | tuple[str, ...]
     timeout_s: Seconds | None = None

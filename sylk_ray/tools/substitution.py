@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-
 from typing import NamedTuple
 
 from ast_grep_py import SgNode

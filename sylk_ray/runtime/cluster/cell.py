@@ -18,8 +18,10 @@ from typing import Any, TypeVar
 
 import msgspec
 import ray
+from ray._raylet import setproctitle
 
 from sylk_ray.config import Settings
+from sylk_ray.messaging import SHARED, Address, Request
 from sylk_ray.runtime.clock import SystemClock
 from sylk_ray.runtime.cluster.metrics import RayMetrics
 from sylk_ray.runtime.cluster.transport import RayTransport
@@ -86,7 +88,7 @@ class Cell:
         )
         watchdog.start()
         self._chores = [
-            asyncio.create_task(_every(settings.metrics_every_s, host.report)),
+            asyncio.create_task(_every(settings.metrics_every_s, lambda: self._report(host))),
             asyncio.create_task(self._sweep(host)),
         ]
         if service:
@@ -133,13 +135,11 @@ class Cell:
     def open_session(self, binding: SessionBinding) -> None:
         """Host a session's agents from now on."""
         self._on_loop(_call(self._host.open_session, binding))
-        self._show()
 
     @ray.method(concurrency_group="control")
     def close_session(self, session: str) -> None:
         """Put a session's agents away."""
         self._on_loop(self._host.close_session(session))
-        self._show()
 
     @ray.method(concurrency_group="control")
     def agents(self) -> list[AgentInfo]:
@@ -161,6 +161,12 @@ class Cell:
         )
 
     @ray.method(concurrency_group="control")
+    def ask(self, target: Address, message: Request[Any], timeout: float = 30.0) -> Any:
+        """Ask an agent from outside of any agent: for operators, tests and benchmarks."""
+        operator = Address(SHARED, "operator", self._cell)
+        return self._on_loop(self._host.ask(operator, target, message, timeout=timeout), timeout + 5)
+
+    @ray.method(concurrency_group="control")
     def stop(self, grace_s: float = 5.0) -> None:
         """Orderly end of the agents and of the service; the process itself is ended by whoever asked."""
         if self._stop_service is not None:
@@ -168,11 +174,11 @@ class Cell:
         self._on_loop(self._host.stop(grace_s), grace_s + CONTROL_TIMEOUT_S)
         self._watchdog.stop()
 
-    def _show(self) -> None:
-        """Keep the process title, which the dashboard lists by node, in step with what the cell holds."""
-        import setproctitle  # Ray carries it
-
-        setproctitle.setproctitle(f"ray::{self!r}")
+    def _report(self, host: Host) -> None:
+        """Hand over the metrics, and keep the process title in step with what the cell holds: Ray reads an actor's
+        repr once, at its creation, so the title is where `ps` and the dashboard's process list see it change."""
+        host.report()
+        setproctitle(f"ray::{self!r}")
 
     def _on_loop(self, work: Awaitable[ResultT] | Coroutine[Any, Any, ResultT], timeout: float = 60.0) -> ResultT:
         return asyncio.run_coroutine_threadsafe(_await(work), self._loop).result(timeout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import defaultdict
 from typing import Any
 
@@ -15,6 +16,7 @@ from sylk_ray.errors import SylkError
 from sylk_ray.messaging import SHARED, Address, UnknownAddress
 from sylk_ray.runtime.agent import Agent, handler
 from sylk_ray.runtime.cluster.factory import AGENT_CPUS, CELL_CPUS, CellFactory, CellHandle
+from sylk_ray.runtime.cluster.transport import NAMESPACE
 from sylk_ray.runtime.cluster.warm_pool import WarmPool
 from sylk_ray.runtime.context import Context
 from sylk_ray.runtime.directory import ROUTER, Located, LocateSession, Place, SessionBinding, SYSTEM_CELL
@@ -131,10 +133,13 @@ class Fleet(Agent[None]):
     async def census(self, message: TakeCensus, ctx: Context) -> Census:
         """Ask every cell; one that does not answer within two seconds is named as silent."""
         warm = {handle.cell for handle in self._pool.idle}
-        handles = [*self._system_cells(), *self._cells.values(), *self._pool.idle]
+        handles = [*self._gateway(), *self._cells.values(), *self._pool.idle]
         answers = await asyncio.gather(*(self._look(handle) for handle in handles))
-        cells: list[CellStatus] = []
-        agents: list[Any] = []
+        agents = ctx.neighbours()
+        node = ray.get_runtime_context().get_node_id()
+        sessions = sorted({agent.session for agent in agents})
+        # Its own cell is looked at from within: a cell that calls itself through Ray gets no answer.
+        cells = [CellStatus(ctx.cell, "System(guide, fleet)", os.getpid(), node, sessions, len(agents), "")]
         silent: list[str] = []
         for handle, answer in zip(handles, answers, strict=True):
             if answer is None:
@@ -225,19 +230,17 @@ class Fleet(Agent[None]):
 
     # -- watching ---------------------------------------------------------------------------------------------
 
-    def _system_cells(self) -> list[CellHandle]:
-        found: list[CellHandle] = []
-        for name in (SYSTEM_CELL, "gateway"):
-            try:
-                found.append(CellHandle(name, ray.get_actor(name, "sylk")))
-            except ValueError:
-                log.debug("no %s cell", name)
-        return found
+    def _gateway(self) -> list[CellHandle]:
+        try:
+            return [CellHandle("gateway", ray.get_actor("gateway", NAMESPACE))]
+        except ValueError:
+            return []
 
     async def _look(self, handle: CellHandle) -> tuple[Any, Any] | None:
         try:
             return await asyncio.gather(handle.call("info", timeout=2), handle.call("agents", timeout=2))
-        except (TimeoutError, RayError):
+        except (TimeoutError, RayError) as problem:
+            log.warning("%s does not answer: %r", handle.cell, problem)
             return None
 
     async def _watch_cells(self, ctx: Context) -> None:

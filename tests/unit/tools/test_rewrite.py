@@ -34,9 +34,9 @@ async def test_variables_take_the_matched_text(context: ToolContext) -> None:
 
 
 async def test_names_that_begin_alike_do_not_clash_and_nothing_matched_is_empty(context: ToolContext) -> None:
-    text = await rewritten(context, "f(1)\n", pattern="f($ARG, $$$ARGS)", to="g($$$ARGS; $ARG)", files="*")
+    text = await rewritten(context, "f(1,  2, 3)\nf(1, )\n", pattern="f($ARG, $$$ARGS)", to="g(*$$$ARGS, $ARG)")
 
-    assert text == "g(; 1)\n"
+    assert text == "g(*2, 3, 1)\ng(*, 1)\n"
 
 
 async def test_matches_in_matches_are_rewritten_by_further_passes(context: ToolContext) -> None:
