@@ -35,7 +35,9 @@ class Engineer(Worker):
         brief = message.brief
 
         async def act() -> None:
-            work = await self.work(brief, self._act(brief, message.base, "", brief.spec.engineer, message.protected, ctx))
+            work = await self.work(
+                brief, self._act(brief, message.base, "", brief.assignment.engineer, message.protected, ctx)
+            )
             await _pass_on(brief, work, message.loops, ctx)
 
         await self.guarded(brief, message.loops, act(), ctx)
@@ -46,10 +48,11 @@ class Engineer(Worker):
         brief, feedback = message.brief, message.feedback
 
         async def act() -> None:
-            actions = brief.spec.on_feedback
+            actions = brief.assignment.on_feedback
             if not actions:
                 raise SentBackInVain(
-                    feedback.text, hint="give the task `on_feedback:` actions that answer such feedback, or fix the cause"
+                    feedback.text,
+                    hint="give the task `on_feedback:` actions that answer such feedback, or fix the cause",
                 )
             work = await self.work(brief, self._improve(brief, message.work, feedback, actions, ctx))
             await _pass_on(brief, work, message.loops, ctx)
@@ -97,6 +100,6 @@ async def _pass_on(brief: Brief, work: Work, loops: Loops, ctx: Context) -> None
 def commit_message(brief: Brief) -> str:
     """The task's name and description, and trailers that say where the commit came from."""
     title = brief.task.replace("_", " ").capitalize()
-    description = brief.spec.description.strip()
+    description = brief.assignment.description.strip()
     body = f"\n\n{description}" if description else ""
     return f"{title}{body}\n\nSylk-Session: {brief.session_name}\nSylk-Task: {brief.task}\n"

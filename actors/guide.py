@@ -71,9 +71,7 @@ class Guide(Agent[None]):
         session_id = f"s-{secrets.token_hex(4)}"
         name = message.session or f"{job.name}-{session_id[2:6]}"
         if not _NAME.match(name):
-            raise InputError(
-                f"{name!r} cannot name a session", hint="use lower-case letters, digits, '.', '_' and '-'"
-            )
+            raise InputError(f"{name!r} cannot name a session", hint="use lower-case letters, digits, '.', '_' and '-'")
         now = ctx.clock.now()
         workspace = Workspace(self._home, session_id, name, repository.path)
         session = SessionRecord(

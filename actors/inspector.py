@@ -46,7 +46,7 @@ class Inspector(Worker):
             await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback, final=True))
 
     async def _inspect(self, brief: Brief, message: Inspect, ctx: Context) -> Sequence[Issue]:
-        inspection = brief.spec.inspector
+        inspection = brief.assignment.inspector
         if inspection is None:
             return ()
         changed = [

@@ -13,10 +13,11 @@ import msgspec
 
 from sylk_ray.dag import Decision, NodeState, Outcome, Scheduler, Start, Stop, layers
 from sylk_ray.errors import Cancelled, SylkError
-from sylk_ray.jobs import Job, Task, graph_of
+from sylk_ray.jobs import Job, graph_of
 from sylk_ray.messaging import Message, Request
 from sylk_ray.pipelines.messages import (
     CHECKS,
+    Assignment,
     Brief,
     ChecksPassed,
     MergeOutcome,
@@ -36,8 +37,6 @@ from sylk_ray.sessions.directories import SessionDirectory, session_directory, w
 from sylk_ray.sessions.messages import GUIDE, JobProgress
 from sylk_ray.sessions.records import ErrorRecord
 from sylk_ray.sessions.workspace import Workspace
-
-_STARTED = (NodeState.RUNNING,)
 
 
 class RunJob(Message, frozen=True):
@@ -97,9 +96,7 @@ class Orchestrator(Agent[None]):
         self._checks_attempted = False
         layer_of = {name: depth for depth, layer in enumerate(layers(graph)) for name in layer}
         tasks = {name: TaskRecord(name, layer=layer_of[name]) for name in job.tasks}
-        self._record = msgspec.structs.replace(
-            record, status=JobState.RUNNING, started_at=ctx.clock.now(), tasks=tasks
-        )
+        self._record = msgspec.structs.replace(record, status=JobState.RUNNING, started_at=ctx.clock.now(), tasks=tasks)
         await ctx.publish(
             "job.started",
             job=record.job_id,
@@ -244,13 +241,24 @@ class Orchestrator(Agent[None]):
     async def _start(self, start: Start, ctx: Context) -> None:
         name = start.node.name
         self._started_at.setdefault(name, ctx.clock.now())
-        brief = self._brief(name, self._job.tasks[name], start.attempt, start.parent_results)
+        task = self._job.tasks[name]
+        assignment = Assignment(
+            description=task.description,
+            engineer=task.engineer,
+            on_feedback=task.on_feedback,
+            inspector=task.inspector,
+            tester=task.tester,
+        )
+        max_loops = self._job.policy.max_loops if task.max_loops is None else task.max_loops
+        brief = self._brief(name, assignment, start.attempt, start.parent_results, max_loops=max_loops)
         await ctx.tell(ctx.address.beside("pipeline", name), StartPipeline(brief))
 
     async def _stop(self, stop: Stop, ctx: Context) -> None:
         await ctx.tell(ctx.address.beside("pipeline", stop.node.name), StopPipeline(stop.attempt, stop.reason))
 
-    def _brief(self, name: str, task: Task, attempt: int, parents: dict[str, PipelineResult]) -> Brief:
+    def _brief(
+        self, name: str, assignment: Assignment, attempt: int, parents: dict[str, PipelineResult], *, max_loops: int
+    ) -> Brief:
         job, record = self._job, self._record
         variables: dict[str, Any] = {
             "vars": dict(job.vars),
@@ -264,10 +272,10 @@ class Orchestrator(Agent[None]):
             repo=record.repo,
             task=name,
             attempt=attempt,
-            task_json=task.model_dump_json(by_alias=True),
+            assignment_json=assignment.model_dump_json(),
             limits_json=job.limits.model_dump_json(),
             sandbox_json=job.sandbox.model_dump_json(),
-            max_loops=job.policy.max_loops if task.max_loops is None else task.max_loops,
+            max_loops=max_loops,
             variables=variables,
             base=record.base,
         )
@@ -324,8 +332,8 @@ class Orchestrator(Agent[None]):
         if outcome is Outcome.SUCCEEDED and finale is not None and not self._checks_attempted:
             self._checks_attempted = True
             await self._checks_changed(ctx, state="running", attempts=1, started_at=ctx.clock.now())
-            task = Task.model_construct(inspector=finale.inspector, tester=finale.tester, max_loops=0)
-            brief = self._brief(CHECKS, task, 1, {})
+            assignment = Assignment(inspector=finale.inspector, tester=finale.tester)
+            brief = self._brief(CHECKS, assignment, 1, {}, max_loops=0)
             await ctx.tell(ctx.address.beside("pipeline", CHECKS), StartPipeline(brief))
         elif not self._checks_attempted:
             state = {Outcome.SUCCEEDED: JobState.SUCCEEDED, Outcome.CANCELLED: JobState.CANCELLED}.get(

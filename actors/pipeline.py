@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Message
@@ -188,8 +187,11 @@ class PipelineAgent(Agent[None]):
         brief = self._brief
         assert brief is not None
         await kill_left_over(brief)
-        with contextlib.suppress(SylkError):
+        try:
             await workspace_of(brief, ctx).close_worktree(brief.task)
+        except SylkError as error:
+            # The session's end removes what is left; the attempt's own outcome matters more.
+            ctx.log.warning("the worktree of %s could not be removed: %s", brief.task, error)
 
 
 def message_is_checks(brief: Brief | None) -> bool:

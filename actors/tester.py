@@ -48,7 +48,7 @@ class Tester(Worker):
             await bus.to_pipeline(TesterDone(brief.attempt, loops, work, feedback, final=True))
 
     async def _run(self, brief: Brief, ctx: Context) -> TestReport | None:
-        testing = brief.spec.tester
+        testing = brief.assignment.tester
         return None if testing is None else await run_tests(testing, tool_context(brief, ctx, "tester"))
 
 

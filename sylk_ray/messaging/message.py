@@ -40,6 +40,8 @@ def reply_type(request: type[Request[Any]]) -> Any:
         if get_origin(base) is Request:
             (reply,) = get_args(base)
             if isinstance(reply, str):
-                reply = get_type_hints(type("_", (), {"__annotations__": {"r": reply}, "__module__": request.__module__}))["r"]
+                reply = get_type_hints(
+                    type("_", (), {"__annotations__": {"r": reply}, "__module__": request.__module__})
+                )["r"]
             return reply
     return type(None)

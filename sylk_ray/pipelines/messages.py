@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from sylk_ray.jobs import Task
 from sylk_ray.messaging import Message, Request
 from sylk_ray.sessions.changes import Change
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.tools import Issue, TestFailure
-from sylk_ray.tools.specs import Limits, Sandbox
+from sylk_ray.tools.specs import Action, Inspection, Limits, Sandbox, Spec, Testing
 
 By = Literal["inspector", "tester", "merge"]
 
@@ -21,10 +20,20 @@ CHECKS = "session-checks"
 """The name of the pipeline without an Engineer that judges the session's branch; no task can have it."""
 
 
+class Assignment(Spec):
+    """What each of the three does; without an Engineer's actions there is nothing to send work back to."""
+
+    description: str = ""
+    engineer: tuple[Action, ...] = ()
+    on_feedback: tuple[Action, ...] = ()
+    inspector: Inspection | None = None
+    tester: Testing | None = None
+
+
 class Brief(msgspec.Struct, frozen=True):
     """All that a pipeline's agents need to know of their task, for one attempt.
 
-    ``task_json``, ``limits_json`` and ``sandbox_json`` are pydantic models in their own JSON. ``variables`` is
+    ``assignment_json``, ``limits_json`` and ``sandbox_json`` are pydantic models in their own JSON. ``variables`` is
     what templates can name: vars, tasks (the parents' results), session.
     """
 
@@ -33,7 +42,7 @@ class Brief(msgspec.Struct, frozen=True):
     repo: str
     task: str
     attempt: int
-    task_json: str
+    assignment_json: str
     limits_json: str
     sandbox_json: str
     max_loops: int
@@ -42,9 +51,9 @@ class Brief(msgspec.Struct, frozen=True):
     """For the session's checks: the commit that the session started from."""
 
     @property
-    def spec(self) -> Task:
+    def assignment(self) -> Assignment:
         """What each role does."""
-        return Task.model_validate_json(self.task_json)
+        return Assignment.model_validate_json(self.assignment_json)
 
     @property
     def limits(self) -> Limits:
@@ -58,12 +67,7 @@ class Brief(msgspec.Struct, frozen=True):
 
     def directory(self, home: Path) -> SessionDirectory:
         """The session's directory under a state directory."""
-        return session_directory_of(home, self)
-
-
-def session_directory_of(home: Path, brief: Brief) -> SessionDirectory:
-    """The directory of a brief's session."""
-    return SessionDirectory(session_directory(home, brief.session))
+        return SessionDirectory(session_directory(home, self.session))
 
 
 class Feedback(msgspec.Struct, frozen=True):

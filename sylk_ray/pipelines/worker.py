@@ -19,7 +19,7 @@ from sylk_ray.tools import ToolContext, kill_tool_processes
 ResultT = TypeVar("ResultT")
 
 
-class Stopped(Exception):  # noqa: N818
+class Stopped(Exception):
     """The work was stopped from outside; there is nothing to report."""
 
 

@@ -66,9 +66,7 @@ class Context:
         """
         await self._host.tell(self.address, target, message, timeout=timeout)
 
-    async def tell_all(
-        self, target: Address, messages: Sequence[Message], *, timeout: float = TELL_TIMEOUT_S
-    ) -> None:
+    async def tell_all(self, target: Address, messages: Sequence[Message], *, timeout: float = TELL_TIMEOUT_S) -> None:
         """Send many to one receiver, in order, and return once all are in its mailbox."""
         await self._host.tell_all(self.address, target, messages, timeout=timeout)
 

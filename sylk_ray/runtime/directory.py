@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -99,8 +100,6 @@ class Directory:
         for session in [name for name, binding in self._sessions.items() if binding.router_cell == cell]:
             del self._sessions[session]
 
-    def _forget(self, matches: object) -> None:
-        test = matches
-        assert callable(test)
-        for address in [address for address, cell in self._routes.items() if test(address, cell)]:
+    def _forget(self, matches: Callable[[Address, str], bool]) -> None:
+        for address in [address for address, cell in self._routes.items() if matches(address, cell)]:
             del self._routes[address]

@@ -33,7 +33,7 @@ from sylk_ray.messaging import (
     UnknownAddress,
 )
 from sylk_ray.messaging.message import reply_type
-from sylk_ray.messaging.wire import Envelope, Failure, Refusal, decode_packet, encode_envelope, encode_refusals
+from sylk_ray.messaging.wire import Envelope, Failure, Refusal, encode_envelope, encode_refusals
 from sylk_ray.runtime.agent import HandlerSpec
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.context import Context
@@ -137,7 +137,9 @@ class Host:
     async def _put_away(self, slots: Sequence[Slot]) -> None:
         for slot in slots:
             self._slots.pop(slot.address, None)
-        at_work = [task for slot in slots for task in ([slot.drain] if slot.drain else []) + list(slot.concurrent or ())]
+        at_work = [
+            task for slot in slots for task in ([slot.drain] if slot.drain else []) + list(slot.concurrent or ())
+        ]
         for task in at_work:
             task.cancel()
         if at_work:
@@ -164,9 +166,7 @@ class Host:
         self._check_allowed(source, target, direct)
         await self._send(envelope, timeout)
 
-    async def tell_all(
-        self, source: Address, target: Address, messages: Sequence[Message], *, timeout: float
-    ) -> None:
+    async def tell_all(self, source: Address, target: Address, messages: Sequence[Message], *, timeout: float) -> None:
         """See Context.tell_all."""
         self._check_allowed(source, target, False)
         deadline = self.clock.now() + timeout
@@ -225,7 +225,9 @@ class Host:
         if not answer.done():
             kind = type(envelope.message).__name__
             answer.set_exception(
-                DeadlinePassed(f"{envelope.target} did not answer {kind} within {timeout:g} s", hint="it may still be at it")
+                DeadlinePassed(
+                    f"{envelope.target} did not answer {kind} within {timeout:g} s", hint="it may still be at it"
+                )
             )
 
     def _check_allowed(self, source: Address, target: Address, direct: bool) -> None:
@@ -398,9 +400,10 @@ class Host:
         return slot
 
     def _spec(self, slot: Slot, envelope: Envelope) -> HandlerSpec:
-        spec = slot.agent.handlers.get(type(envelope.message))
+        message: Message = envelope.message
+        spec = slot.agent.handlers.get(type(message))
         if spec is None:
-            kind = type(envelope.message).__name__
+            kind = type(message).__name__
             raise NoHandler(f"{slot.address} does not understand {kind}, which {envelope.source} sent")
         return spec
 
@@ -561,6 +564,6 @@ class Host:
         return task
 
 
-class _ActivationFailed(Exception):  # noqa: N818
+class _ActivationFailed(Exception):
     def __init__(self, error: SylkError) -> None:
         self.error = error

@@ -131,7 +131,9 @@ class PeerLink:
     def _next_batch(self) -> list[Outgoing]:
         batch: list[Outgoing] = []
         size = 0
-        while self._queue and len(batch) < BATCH_PACKETS and (not batch or size + len(self._queue[0].data) <= BATCH_BYTES):
+        while (
+            self._queue and len(batch) < BATCH_PACKETS and (not batch or size + len(self._queue[0].data) <= BATCH_BYTES)
+        ):
             packet = self._queue.popleft()
             if packet.target in self._held:
                 self._held[packet.target].append(packet)

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 
-class PeerLost(Exception):  # noqa: N818
+class PeerLost(Exception):
     """The cell is dead, or there is none of that name. It does not come back under this name's epoch."""
 
 
-class PeerUnavailable(Exception):  # noqa: N818
+class PeerUnavailable(Exception):
     """The cell did not answer but may be alive; sending the same batch again is safe."""
 
 

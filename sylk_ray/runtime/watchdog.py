@@ -69,7 +69,7 @@ class Watchdog:
         task = asyncio.current_task(self._loop)
         name = task.get_name() if task is not None else "the event loop"
         self.blocking = name
-        frame = sys._current_frames().get(self._loop_thread)
+        frame = sys._current_frames().get(self._loop_thread)  # pyright: ignore[reportPrivateUsage]
         where = "".join(traceback.format_stack(frame)[-3:]) if frame is not None else ""
         log.warning(
             "%s does not await: it has held the event loop for %.2f s, and every agent of this cell waits for it\n%s",

@@ -7,7 +7,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from sylk_ray.errors import SylkError
@@ -31,10 +31,15 @@ def _environment() -> dict[str, str]:
 
 
 class Git:
-    """git in one directory."""
+    """git in one directory.
 
-    def __init__(self, directory: Path) -> None:
+    ``git_dir`` names the repository's own folder instead of letting git look for it: what stands in a worktree's
+    ``.git`` file can be changed by any tool that may write there, and git obeys the configuration it leads to.
+    """
+
+    def __init__(self, directory: Path, git_dir: Path | None = None) -> None:
         self.directory = directory
+        self._where = () if git_dir is None else (f"--git-dir={git_dir}", f"--work-tree={directory}")
 
     async def run(self, *arguments: str, ok: tuple[int, ...] = (0,), stdin: bytes | None = None) -> str:
         """The command's output; raises GitFailed unless its exit code is one of ``ok``."""
@@ -48,6 +53,7 @@ class Git:
         """The command's exit code, output and errors. A cancelled wait ends the command first."""
         process = await asyncio.create_subprocess_exec(
             "git",
+            *self._where,
             *_QUIET,
             *arguments,
             cwd=self.directory,
@@ -73,7 +79,7 @@ class Git:
 
 
 @contextlib.asynccontextmanager
-async def repository_lock(home: Path, repo: Path) -> AsyncIterator[None]:
+async def repository_lock(home: Path, repo: Path) -> AsyncGenerator[None]:
     """One at a time over all processes of this state directory, for what git itself does not serialise
     (``worktree add`` and ``prune``, configuration)."""
     path = home / "locks" / f"{hashlib.blake2b(str(repo).encode(), digest_size=8).hexdigest()}.lock"

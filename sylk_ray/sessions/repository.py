@@ -27,7 +27,9 @@ async def inspect_repository(path: Path) -> Repository:
         code, common, _ = await git.try_run("rev-parse", "--absolute-git-dir")
         if code != 0:
             detail = "" if "not a git repository" in errors else f": {errors.strip()}"
-            raise InputError(f"{path} is not a git repository{detail}", hint="run `git init` there and commit, or give --repo")
+            raise InputError(
+                f"{path} is not a git repository{detail}", hint="run `git init` there and commit, or give --repo"
+            )
         top = common
     root = Path(top.strip())
     git = Git(root)

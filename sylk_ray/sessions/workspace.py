@@ -54,7 +54,9 @@ class Workspace:
 
     async def head(self) -> str | None:
         """The commit that the session's branch is at; None when there is no such branch."""
-        code, commit, _ = await self._git.try_run("rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}^{{commit}}")
+        code, commit, _ = await self._git.try_run(
+            "rev-parse", "--verify", "--quiet", f"refs/heads/{self.branch}^{{commit}}"
+        )
         return commit.strip() if code == 0 else None
 
     async def open_worktree(self, task: str) -> str:
@@ -72,13 +74,13 @@ class Workspace:
 
     async def reset(self, task: str, commit: str) -> None:
         """Put a task's worktree back to a commit. Ignored files stay: installed dependencies among them."""
-        git = Git(self.directory.worktree(task))
+        git = await self._git_of(task)
         await git.run("reset", "--hard", "--quiet", commit)
         await git.run("clean", "-ffdq")
 
     async def snapshot(self, task: str, base: str, message: str) -> str | None:
         """Commit all of a task's work as one commit on ``base``; None when it differs in nothing from it."""
-        git = Git(self.directory.worktree(task))
+        git = await self._git_of(task)
         ignored = self.directory.root / "never-committed"
         await asyncio.to_thread(ignored.write_text, _NEVER_COMMITTED)
         await git.run("-c", f"core.excludesFile={ignored}", "add", "--all", "--", ".")
@@ -91,10 +93,10 @@ class Workspace:
 
     async def changes(self, task: str, base: str, commit: str) -> list[Change]:
         """What a commit changed, by file, with the numbers of the lines that it added."""
-        directory = self.directory.worktree(task)
-        git = Git(directory if directory.exists() else self._repo)
         return parse_diff(
-            await git.run("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-renames", "--no-prefix", base, commit)
+            await self._git.run(
+                "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-renames", "--no-prefix", base, commit
+            )
         )
 
     async def message_of(self, commit: str) -> str:
@@ -152,6 +154,15 @@ class Workspace:
             await asyncio.to_thread(shutil.rmtree, path, True)
             await self._git.run("worktree", "prune")
         await self._git.try_run("update-ref", "-d", f"refs/heads/{self._work_branch(task)}")
+
+    async def _git_of(self, task: str) -> Git:
+        """git in a task's worktree, by the folder that the repository itself has for it."""
+        path = self.directory.worktree(task)
+        common = (self._repo / await self._git.line("rev-parse", "--git-common-dir")).resolve()
+        for pointer in (common / "worktrees").glob("*/gitdir"):
+            if Path(pointer.read_text().strip()).parent == path:
+                return Git(path, pointer.parent)
+        raise GitFailed(f"{self._repo} knows no worktree {path}", hint="someone has pruned it")
 
     async def _work_branches(self) -> list[str]:
         pattern = f"refs/heads/{self._work_branch('')}"

@@ -6,16 +6,14 @@ import re
 import shlex
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import TemplateError as JinjaError
 from jinja2.sandbox import SandboxedEnvironment
 
 from sylk_ray.tools.errors import TemplateError
-from sylk_ray.tools.specs import Delete, Edit, Patch, Rewrite, Run, Write
-
-AnyAction = TypeVar("AnyAction", Rewrite, Edit, Write, Delete, Patch, Run)
+from sylk_ray.tools.specs import Action
 
 _RENDERED_FIELDS = ("to", "content", "command", "new", "old", "path", "files", "diff")
 _UNDEFINED = re.compile(r"'([^']+)' is undefined|has no attribute '([^']+)'")
@@ -43,7 +41,7 @@ def render(text: str, variables: Mapping[str, Any]) -> str:
         ) from error
 
 
-def render_action(action: AnyAction, variables: Mapping[str, Any]) -> AnyAction:
+def render_action(action: Action, variables: Mapping[str, Any]) -> Action:
     """The action with its text fields rendered; patterns and rules are code and stay as they are."""
     update: dict[str, object] = {}
     for field in _RENDERED_FIELDS:

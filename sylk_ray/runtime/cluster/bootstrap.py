@@ -4,10 +4,14 @@ A program of its own, so that the CLI need not import Ray. It reads a JSON order
 JSON answer as its last line.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# (Ray's own annotations are partly unknown)
+
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from typing import Any
 
@@ -26,13 +30,13 @@ GATEWAY_SERVICE = "sylk_ray.gateway.app:serve"
 
 def connect(address: str) -> None:
     """Join a running Ray as a driver of the namespace ``sylk``."""
-    ray.init(address, namespace=NAMESPACE, log_to_driver=False, logging_level="error", configure_logging=False)
+    ray.init(address, namespace=NAMESPACE, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
 
 
 async def bring_up(settings: Settings) -> None:
     """Create the system and the gateway cells, unless they are there. Raises PlacementFailed."""
     factory = CellFactory(settings)
-    wanted = {
+    wanted: dict[str, dict[str, Any]] = {
         SYSTEM_CELL: {"class_name": "System", "title": "System(guide, fleet)"},
         GATEWAY_CELL: {"class_name": "Gateway", "title": "Gateway(http)", "service": GATEWAY_SERVICE},
     }

@@ -5,6 +5,9 @@ batches enter in the order they were sent (async Ray actors reorder calls by des
 responsive while a handler holds the event loop. Agents run on a loop of the cell's own, on one more thread.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# (Ray's own annotations are partly unknown)
+
 from __future__ import annotations
 
 import asyncio
@@ -18,7 +21,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import ray
-from ray._raylet import setproctitle
+from ray._raylet import setproctitle  # pyright: ignore[reportAttributeAccessIssue]
 
 from sylk_ray.config import Settings
 from sylk_ray.messaging import SHARED, Address, Request
@@ -119,7 +122,7 @@ class Cell:
         def accept() -> None:
             try:
                 accepted.set_result(self._host.accept(arrived))
-            except BaseException as problem:  # noqa: BLE001
+            except BaseException as problem:
                 accepted.set_exception(problem)
 
         self._loop.call_soon_threadsafe(accept)
@@ -206,6 +209,6 @@ def _role_in(task_name: str) -> str:
 def actor_class(name: str = "Cell") -> Any:
     """The Ray actor class of a cell under another name: the Ray dashboard shows it as the actor's class."""
     cls = Cell if name == "Cell" else type(name, (Cell,), {"__module__": Cell.__module__, "__qualname__": name})
-    return ray.remote(
+    return ray.remote(  # pyright: ignore[reportCallIssue]
         max_restarts=0, max_task_retries=0, concurrency_groups={"ingress": 1, "control": 4}
     )(cls)

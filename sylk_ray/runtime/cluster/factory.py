@@ -1,5 +1,8 @@
 """Creates and ends the Ray actors that are cells, and the placement groups that are sessions' resources."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# (Ray's own annotations are partly unknown)
+
 from __future__ import annotations
 
 import asyncio
@@ -97,7 +100,8 @@ class CellFactory:
         if not await asyncio.to_thread(group.wait, self._timeout_s):
             await asyncio.to_thread(remove_placement_group, group)
             raise PlacementFailed(
-                f"no room for session {session}: it wants {cpus:g} CPU within {self._timeout_s:g} s, free now: {_free()}",
+                f"no room for session {session}, which wants {cpus:g} CPU, within {self._timeout_s:g} s; "
+                f"free now: {_free()}",
                 hint="close sessions (`sylk session list`), or start with more: `sylk up --num-cpus N`",
             )
         return group

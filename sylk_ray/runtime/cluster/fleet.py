@@ -1,5 +1,8 @@
 """The agent that owns the cells: ``shared/fleet/main``."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# (Ray's own annotations are partly unknown)
+
 from __future__ import annotations
 
 import asyncio
@@ -19,7 +22,7 @@ from sylk_ray.runtime.cluster.factory import AGENT_CPUS, CELL_CPUS, CellFactory,
 from sylk_ray.runtime.cluster.transport import NAMESPACE
 from sylk_ray.runtime.cluster.warm_pool import WarmPool
 from sylk_ray.runtime.context import Context
-from sylk_ray.runtime.directory import ROUTER, Located, LocateSession, Place, SessionBinding, SYSTEM_CELL
+from sylk_ray.runtime.directory import ROUTER, Density, Located, LocateSession, Place, SessionBinding
 from sylk_ray.runtime.fleet_messages import (
     CellDied,
     CellStatus,
@@ -49,7 +52,7 @@ class Fleet(Agent[None]):
     async def on_activate(self, ctx: Context) -> None:
         """Start the warm pool and the watch."""
         settings = ctx.settings
-        self._density = settings.density
+        self._density: Density = settings.density
         self._settings = settings
         self._factory = CellFactory(settings)
         self._pool = WarmPool(self._factory, settings.warm_cells if settings.density == "packed" else 0)

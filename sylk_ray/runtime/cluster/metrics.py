@@ -20,7 +20,9 @@ class RayMetrics:
         self._messages = Counter("sylk_messages", "Messages handled", _TAGS)
         self._failures = Counter("sylk_message_failures", "Messages whose handler raised", _TAGS)
         self._seconds = Counter("sylk_handler_seconds", "Seconds spent in handlers", _TAGS)
-        self._buckets = Counter("sylk_handler_latency", "Messages whose handler took at most le seconds", (*_TAGS, "le"))
+        self._buckets = Counter(
+            "sylk_handler_latency", "Messages whose handler took at most le seconds", (*_TAGS, "le")
+        )
         self._depth = Gauge("sylk_mailbox_depth", "Messages waiting in mailboxes", _TAGS)
         self._active = Gauge("sylk_active_agents", "Agents alive", _TAGS)
         self._blocked = Counter("sylk_loop_blocked_seconds", "Seconds that handlers held an event loop", ("role",))

@@ -1,5 +1,8 @@
 """Batches between cells as calls of Ray actors. Large ones go through Ray's object store by themselves."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# (Ray's own annotations are partly unknown)
+
 from __future__ import annotations
 
 import asyncio

@@ -10,7 +10,17 @@ import pytest
 
 from sylk_ray.config import Settings
 from sylk_ray.messaging import SHARED, Address, Event, Message, Request
-from sylk_ray.runtime import Agent, Context, Host, LocalTransport, MemoryJournal, Roles, SessionBinding, SystemClock, handler
+from sylk_ray.runtime import (
+    Agent,
+    Context,
+    Host,
+    LocalTransport,
+    MemoryJournal,
+    Roles,
+    SessionBinding,
+    SystemClock,
+    handler,
+)
 from sylk_ray.runtime.directory import FLEET, Located, LocateSession, Resolve, router_of
 from sylk_ray.runtime.history import Published
 

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sylk_ray.errors import InputError
+from sylk_ray.sessions.repository import inspect_repository
+from sylk_ray.sessions.workspace import Workspace
+
+from .conftest import git, new_repository, write
+
+
+async def do(workspace: Workspace, task: str, files: dict[str, str]) -> tuple[str, str | None]:
+    base = await workspace.open_worktree(task)
+    write(workspace.directory.worktree(task), files)
+    return base, await workspace.snapshot(task, base, f"{task}\n")
+
+
+def state_of(repo) -> tuple[str, ...]:
+    """Everything of the person's that a session must leave alone."""
+    return (
+        git(repo, "status", "--porcelain=v2", "--branch"),
+        git(repo, "stash", "list"),
+        git(repo, "for-each-ref", "refs/heads/main", "refs/tags"),
+        git(repo, "config", "--list", "--local"),
+        git(repo, "ls-files", "--stage"),
+    )
+
+
+async def test_work_becomes_one_commit_on_the_sessions_branch(workspace, repo):
+    base, commit = await do(workspace, "greet", {"hello.txt": "hi\n", "one.txt": "2\n"})
+    merged = await workspace.merge(commit, "greet\n")
+    assert merged.commit == git(repo, "rev-parse", "sylk/demo")
+    assert git(repo, "log", "--format=%s", f"{base}..sylk/demo") == "greet"
+    assert git(repo, "show", "sylk/demo:hello.txt") == "hi"
+    changes = {change.path: change for change in await workspace.changes("greet", base, commit)}
+    assert (changes["one.txt"].added_lines, changes["one.txt"].removed) == ([1], 1)
+    assert changes["hello.txt"].added == 1
+
+
+async def test_parallel_work_on_different_files_merges_without_a_merge_commit(workspace, repo):
+    (_, first), (_, second) = await asyncio.gather(do(workspace, "a", {"a": "a\n"}), do(workspace, "b", {"b": "b\n"}))
+    await workspace.merge(first, "a\n")
+    await workspace.merge(second, "b\n")
+    assert git(repo, "log", "--format=%s", "main..sylk/demo").split() == ["b", "a"]
+    assert git(repo, "rev-list", "--merges", "sylk/demo") == ""
+
+
+async def test_a_conflict_names_the_files_and_leaves_the_branch(workspace, repo):
+    _, first = await do(workspace, "a", {"two words.txt": "a\nX\nc\n"})
+    _, second = await do(workspace, "b", {"two words.txt": "a\nY\nc\n"})
+    # Both began at the same head.
+    git(repo, "update-ref", "refs/heads/sylk/demo", "main")
+    merged = await workspace.merge(first, "a\n")
+    conflict = await workspace.merge(second, "b\n")
+    assert conflict == (None, ("two words.txt",))
+    assert git(repo, "rev-parse", "sylk/demo") == merged.commit
+
+
+async def test_no_difference_makes_no_commit(workspace):
+    _, commit = await do(workspace, "nothing", {})
+    assert commit is None
+
+
+async def test_caches_of_tools_are_never_committed(workspace, repo):
+    base, commit = await do(workspace, "a", {"a.py": "", "__pycache__/a.pyc": "x", ".pytest_cache/v": "x"})
+    assert [change.path for change in await workspace.changes("a", base, commit)] == ["a.py"]
+
+
+async def test_feedback_works_on_top_and_the_task_stays_one_commit(workspace, repo):
+    base, commit = await do(workspace, "a", {"a": "wrong\n"})
+    write(workspace.directory.worktree("a"), {"rubbish-of-a-tester": "x"})
+    await workspace.reset("a", commit)
+    assert not (workspace.directory.worktree("a") / "rubbish-of-a-tester").exists()
+    write(workspace.directory.worktree("a"), {"a": "right\n"})
+    better = await workspace.snapshot("a", base, "a\n")
+    await workspace.merge(better, "a\n")
+    assert git(repo, "log", "--format=%s", "main..sylk/demo") == "a"
+    assert git(repo, "show", "sylk/demo:a") == "right"
+
+
+async def test_the_persons_checkout_index_branches_and_stash_stay_as_they_are(home, repo):
+    write(repo, {"one.txt": "stashed\n"})
+    git(repo, "stash")
+    write(repo, {"one.txt": "dirty\n", "staged.txt": "s\n", "untracked.txt": "u\n"})
+    git(repo, "add", "staged.txt")
+    before = state_of(repo)
+    workspace = Workspace(home, "s-1", "demo", repo)
+    await workspace.create(git(repo, "rev-parse", "HEAD"))
+    _, commit = await do(workspace, "a", {"one.txt": "agent\n"})
+    await workspace.merge(commit, "a\n")
+    await workspace.close()
+    assert state_of(repo) == before
+    assert (repo / "one.txt").read_text() == "dirty\n"
+    assert git(repo, "worktree", "list", "--porcelain").count("worktree ") == 1
+    assert git(repo, "for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main\nrefs/heads/sylk/demo"
+
+
+async def test_a_detached_head_is_where_the_session_starts(home, repo):
+    git(repo, "checkout", "-q", "--detach")
+    repository = await inspect_repository(repo)
+    await Workspace(home, "s-1", "demo", repo).create(repository.head)
+    assert git(repo, "rev-parse", "sylk/demo") == repository.head
+    assert git(repo, "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
+
+
+async def test_a_submodule_is_there_in_the_worktree_and_nothing_is_configured(home, tmp_path):
+    library = new_repository(tmp_path / "library", {"lib.py": "x = 1\n"})
+    repo = new_repository(tmp_path / "main", {"main.py": "\n"})
+    git(repo, "submodule", "add", "-q", str(library), "vendor/library")
+    git(repo, "commit", "-qm", "with a submodule")
+    before = state_of(repo)
+    workspace = Workspace(home, "s-1", "demo", repo)
+    await workspace.create(git(repo, "rev-parse", "HEAD"))
+    base, commit = await do(workspace, "a", {"main.py": "import lib\n"})
+    assert (workspace.directory.worktree("a") / "vendor/library/lib.py").read_text() == "x = 1\n"
+    assert [change.path for change in await workspace.changes("a", base, commit)] == ["main.py"]
+    await workspace.close()
+    assert state_of(repo) == before
+
+
+async def test_a_repository_without_a_commit_is_a_clear_error(tmp_path):
+    git(tmp_path, "init", "-q")
+    with pytest.raises(InputError, match="no commit yet"):
+        await inspect_repository(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "."])
+async def test_what_is_no_repository_is_a_clear_error(tmp_path, name):
+    with pytest.raises(InputError):
+        await inspect_repository(tmp_path / name)
+
+
+async def test_uncommitted_changes_are_told(repo):
+    write(repo, {"one.txt": "dirty\n"})
+    assert "1 uncommitted change(s)" in (await inspect_repository(repo)).warnings[0]
+
+
+async def test_a_branch_that_exists_is_a_clear_error_and_stays(home, repo):
+    git(repo, "branch", "sylk/demo")
+    with pytest.raises(InputError, match="exists already"):
+        await Workspace(home, "s-1", "demo", repo).create(git(repo, "rev-parse", "HEAD"))
+
+
+async def test_two_sessions_work_on_one_repository_at_once(home, repo):
+    head = git(repo, "rev-parse", "HEAD")
+    sessions = [Workspace(home, f"s-{number}", f"demo-{number}", repo) for number in range(2)]
+    for session in sessions:
+        await session.create(head)
+
+    async def work(session: Workspace, task: str) -> None:
+        _, commit = await do(session, task, {f"{task}.txt": session.branch})
+        await session.merge(commit, f"{task}\n")
+        await session.close_worktree(task)
+
+    await asyncio.gather(*(work(session, f"t{number}") for session in sessions for number in range(6)))
+    for session in sessions:
+        # Different tasks started at different heads; every one of them is on the branch.
+        assert int(git(repo, "rev-list", "--count", f"main..{session.branch}")) == 6
+        await session.close()
+    assert git(repo, "worktree", "list", "--porcelain").count("worktree ") == 1
+
+
+async def test_closing_after_a_crash_removes_what_was_left(workspace, repo):
+    await do(workspace, "a", {"a": "a\n"})
+    (workspace.directory.worktree("a") / ".git").unlink()
+    await Workspace(workspace.directory.root.parents[1], "s-1", "demo", repo).close(delete_branch=True)
+    assert git(repo, "worktree", "list", "--porcelain").count("worktree ") == 1
+    assert git(repo, "for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main"
+    assert not workspace.directory.worktrees.exists()
+
+
+async def test_a_tool_that_points_the_worktree_elsewhere_is_not_followed(workspace, repo, tmp_path):
+    evil = new_repository(tmp_path / "evil", {"x": "x\n"})
+    base = await workspace.open_worktree("a")
+    worktree = workspace.directory.worktree("a")
+    (worktree / ".git").write_text(f"gitdir: {evil}/.git\n")
+    write(worktree, {"new.txt": "n\n"})
+    commit = await workspace.snapshot("a", base, "a\n")
+    assert [change.path for change in await workspace.changes("a", base, commit)] == ["new.txt"]
+    assert git(evil, "status", "--porcelain") == ""
+
+
+async def test_hooks_of_the_person_do_not_run(workspace, repo, tmp_path):
+    for hook in ("post-checkout", "pre-commit", "post-commit", "reference-transaction"):
+        path = repo / ".git/hooks" / hook
+        path.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran-{hook}'\n")
+        path.chmod(0o755)
+    _, commit = await do(workspace, "a", {"a": "a\n"})
+    await workspace.merge(commit, "a\n")
+    assert list(tmp_path.glob("ran-*")) == []
+
+
+async def test_a_branch_moved_from_elsewhere_is_not_lost(workspace, repo):
+    _, commit = await do(workspace, "a", {"a": "a\n"})
+    other = git(repo, "commit-tree", "main^{tree}", "-p", "main", "-m", "by hand")
+    git(repo, "update-ref", "refs/heads/sylk/demo", other)
+    await workspace.merge(commit, "a\n")
+    assert git(repo, "log", "--format=%s", "main..sylk/demo").splitlines() == ["a", "by hand"]
