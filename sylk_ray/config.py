@@ -6,11 +6,9 @@ rest, the environment winning. Every process of the runtime gets the same frozen
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-import platformdirs
 from pydantic import Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
@@ -20,14 +18,9 @@ from pydantic_settings import (
 )
 
 from sylk_ray.errors import InputError
+from sylk_ray.home import default_home
 
 SETTINGS_FILE = "settings.yaml"
-
-
-def default_home() -> Path:
-    """``SYLK_HOME``, or the platform's state directory for ``sylk``."""
-    given = os.environ.get("SYLK_HOME")
-    return Path(given).expanduser().absolute() if given else platformdirs.user_state_path("sylk")
 
 
 class Settings(BaseSettings):
@@ -56,6 +49,8 @@ class Settings(BaseSettings):
     watchdog_report_s: Annotated[float, Field(gt=0)] = 0.25
     """A loop that is blocked for longer is reported with the agent that blocks it."""
     max_sessions: Annotated[int, Field(ge=1)] = 100
+    gateway_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """Where the HTTP gateway listens on 127.0.0.1; 0 means a free port."""
     extra_roles: dict[str, str] = {}
     """Roles beyond the installed ones, as ``module:Class``."""
 

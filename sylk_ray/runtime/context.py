@@ -54,6 +54,10 @@ class Context:
         """Every living agent of this cell."""
         return self._host.agents()
 
+    def cell_died(self, cell: str) -> None:
+        """Tell this cell's host that another cell died: what waits for it fails now."""
+        self._host.peer_lost(cell)
+
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
         """A logger whose lines name the agent."""

@@ -128,9 +128,16 @@ class Host:
             task.cancel()
 
     async def deactivate_idle(self, idle_s: float) -> int:
-        """Put away agents that have had no mail for that long; returns how many. Their state stays."""
+        """Put away agents that have had no mail for that long; returns how many. Their state stays.
+
+        An agent without a declared state may hold anything in its attributes, so it is left where it is.
+        """
         now = time.monotonic()
-        idle = [slot for slot in self._slots.values() if not slot.busy and now - slot.idle_since >= idle_s]
+        idle = [
+            slot
+            for slot in self._slots.values()
+            if slot.agent.state_type is not None and not slot.busy and now - slot.idle_since >= idle_s
+        ]
         await self._put_away(idle)
         return len(idle)
 

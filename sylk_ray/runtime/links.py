@@ -155,15 +155,11 @@ class PeerLink:
 
     def _settle(self, batch: list[Outgoing], acknowledgement: bytes) -> None:
         refusals = {refusal.index: refusal.failure for refusal in decode_refusals(acknowledgement)}
-        if not refusals:
-            for packet in batch:
-                self._retry_s.pop(packet.target, None) if self._retry_s else None
-                if packet.receipt is not None:
-                    packet.receipt.accepted()
-            return
         for index, packet in enumerate(batch):
             failure = refusals.get(index)
             if failure is None:
+                # The receiver is moving: the next time that it is full is a new one.
+                self._retry_s.pop(packet.target, None)
                 if packet.receipt is not None:
                     packet.receipt.accepted()
             elif failure.code == MailboxFull.code and self._clock.now() < packet.deadline:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any, Literal
 
 import msgspec
@@ -42,7 +43,7 @@ class Slot:
         self.ready = False
         self.handled = 0
         self.handling = ""
-        self.idle_since = 0.0
+        self.idle_since = time.monotonic()
 
     @property
     def busy(self) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import importlib
 import logging
 import os
 import threading
@@ -21,24 +20,14 @@ from typing import Any, TypeVar
 
 import msgspec
 import ray
-from ray._raylet import setproctitle  # pyright: ignore[reportAttributeAccessIssue]
 
 from sylk_ray.config import Settings
 from sylk_ray.messaging import SHARED, Address, Request
-from sylk_ray.runtime.clock import SystemClock
-from sylk_ray.runtime.cluster.metrics import RayMetrics
-from sylk_ray.runtime.cluster.transport import RayTransport
+from sylk_ray.runtime.cluster.body import Body
 from sylk_ray.runtime.directory import SessionBinding
-from sylk_ray.runtime.host import Host
-from sylk_ray.runtime.journal import MemoryJournal
-from sylk_ray.runtime.roles import Roles
 from sylk_ray.runtime.slots import AgentInfo
-from sylk_ray.runtime.watchdog import Watchdog
 
 ResultT = TypeVar("ResultT")
-
-Service = Callable[[Host], Awaitable[Callable[[], Awaitable[None]]]]
-"""Something that runs beside a host's agents (the gateway's HTTP server); returns how to stop it."""
 
 CONTROL_TIMEOUT_S = 30.0
 
@@ -59,6 +48,9 @@ class Cell:
     """A host in a process of its own. ``title`` is what the Ray dashboard shows for it.
 
     ``service`` is ``module:function`` of a Service to start beside the agents.
+
+    It may have no coroutine method, not one: Ray would take it for an async actor, run each group's calls on an
+    event loop, and a call that waits would hold up all others of its group.
     """
 
     def __init__(self, cell: str, settings: str, title: str = "", service: str = "") -> None:
@@ -66,44 +58,11 @@ class Cell:
         self._title = title
         self._settings = Settings.model_validate_json(settings)
         self._loop = asyncio.new_event_loop()
-        self._stop_service: Callable[[], Awaitable[None]] | None = None
         threading.Thread(target=self._loop.run_forever, name="agents", daemon=True).start()
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         logging.getLogger("httpx").setLevel(logging.WARNING)
-        self._host, self._watchdog = self._on_loop(self._start(service))
-
-    async def _start(self, service: str) -> tuple[Host, Watchdog]:
-        settings = self._settings
-        metrics = RayMetrics()
-        host = Host(
-            self._cell,
-            roles=Roles.installed(settings.extra_roles),
-            transport=RayTransport(),
-            journal=MemoryJournal(),
-            clock=SystemClock(),
-            settings=settings,
-            metrics=metrics,
-        )
-        watchdog = Watchdog(
-            asyncio.get_running_loop(),
-            report_s=settings.watchdog_report_s,
-            blocked=lambda name, seconds: metrics.blocked(_role_in(name), seconds),
-        )
-        watchdog.start()
-        self._chores = [
-            asyncio.create_task(_every(settings.metrics_every_s, lambda: self._report(host))),
-            asyncio.create_task(self._sweep(host)),
-        ]
-        if service:
-            module, _, name = service.partition(":")
-            start: Service = getattr(importlib.import_module(module), name)
-            self._stop_service = await start(host)
-        return host, watchdog
-
-    async def _sweep(self, host: Host) -> None:
-        while True:
-            await asyncio.sleep(self._settings.idle_s / 4)
-            await host.deactivate_idle(self._settings.idle_s)
+        self._body = self._on_loop(Body.start(cell, self._settings, self.__repr__, service))
+        self._host, self._watchdog = self._body.host, self._body.watchdog
 
     def __repr__(self) -> str:
         if self._title:
@@ -164,6 +123,11 @@ class Cell:
         )
 
     @ray.method(concurrency_group="control")
+    def peer_lost(self, cell: str) -> None:
+        """Another cell died: whatever waits for it fails now, and not at its deadline."""
+        self._loop.call_soon_threadsafe(self._host.peer_lost, cell)
+
+    @ray.method(concurrency_group="control")
     def ask(self, target: Address, message: Request[Any], timeout: float = 30.0) -> Any:
         """Ask an agent from outside of any agent: for operators, tests and benchmarks."""
         operator = Address(SHARED, "operator", self._cell)
@@ -172,16 +136,7 @@ class Cell:
     @ray.method(concurrency_group="control")
     def stop(self, grace_s: float = 5.0) -> None:
         """Orderly end of the agents and of the service; the process itself is ended by whoever asked."""
-        if self._stop_service is not None:
-            self._on_loop(self._stop_service(), grace_s + CONTROL_TIMEOUT_S)
-        self._on_loop(self._host.stop(grace_s), grace_s + CONTROL_TIMEOUT_S)
-        self._watchdog.stop()
-
-    def _report(self, host: Host) -> None:
-        """Hand over the metrics, and keep the process title in step with what the cell holds: Ray reads an actor's
-        repr once, at its creation, so the title is where `ps` and the dashboard's process list see it change."""
-        host.report()
-        setproctitle(f"ray::{self!r}")
+        self._on_loop(self._body.stop(grace_s), grace_s + CONTROL_TIMEOUT_S)
 
     def _on_loop(self, work: Awaitable[ResultT] | Coroutine[Any, Any, ResultT], timeout: float = 60.0) -> ResultT:
         return asyncio.run_coroutine_threadsafe(_await(work), self._loop).result(timeout)
@@ -193,17 +148,6 @@ async def _await(work: Awaitable[ResultT]) -> ResultT:
 
 async def _call(function: Callable[..., ResultT], *arguments: Any) -> ResultT:
     return function(*arguments)
-
-
-async def _every(seconds: float, do: Callable[[], None]) -> None:
-    while True:
-        await asyncio.sleep(seconds)
-        do()
-
-
-def _role_in(task_name: str) -> str:
-    parts = task_name.split("/")
-    return parts[1] if len(parts) == 3 else "runtime"
 
 
 def actor_class(name: str = "Cell") -> Any:

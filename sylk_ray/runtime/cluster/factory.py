@@ -11,7 +11,7 @@ import uuid
 from typing import Any
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
@@ -36,9 +36,14 @@ class CellHandle:
         self.node = ""
 
     async def call(self, method: str, *arguments: Any, timeout: float = 30.0) -> Any:
-        """Call one of the cell's control methods; raises TimeoutError or a RayError."""
+        """Call one of the cell's control methods; raises TimeoutError, a RayError, or what the method raised."""
         async with asyncio.timeout(timeout):
-            return await getattr(self.actor, method).remote(*arguments)
+            try:
+                return await getattr(self.actor, method).remote(*arguments)
+            except RayTaskError as problem:
+                if isinstance(problem.cause, Exception):
+                    raise problem.cause from problem
+                raise
 
     async def kill(self) -> None:
         """End the process at once."""

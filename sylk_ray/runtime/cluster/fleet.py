@@ -242,7 +242,7 @@ class Fleet(Agent[None]):
     async def _look(self, handle: CellHandle) -> tuple[Any, Any] | None:
         try:
             return await asyncio.gather(handle.call("info", timeout=2), handle.call("agents", timeout=2))
-        except (TimeoutError, RayError) as problem:
+        except (TimeoutError, RayError, SylkError) as problem:
             log.warning("%s does not answer: %r", handle.cell, problem)
             return None
 
@@ -265,6 +265,9 @@ class Fleet(Agent[None]):
         sessions.update(self._packing.lose_cell(cell))
         self._opened = {(opened, session) for opened, session in self._opened if opened != cell}
         log.error("%s died with agents of %s: %s", cell, ", ".join(sorted(sessions)) or "no session", why)
+        ctx.cell_died(cell)
+        others = [*self._gateway(), *self._cells.values()]
+        await asyncio.gather(*(other.call("peer_lost", cell, timeout=5) for other in others), return_exceptions=True)
         try:
             await ctx.tell(GUIDE, CellDied(cell, sorted(sessions)))
         except SylkError as error:

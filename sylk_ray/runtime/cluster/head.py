@@ -106,6 +106,7 @@ def start_head(
         if num_cpus is not None:
             command += ["--num-cpus", str(num_cpus)]
         with log_path.open("ab") as log:
+            begins = log.tell()
             process = subprocess.Popen(
                 command,
                 env=ray_environment(home),
@@ -117,7 +118,7 @@ def start_head(
             )
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline and process.poll() is None:
-            if _started(log_path, port) and _answers(port):
+            if _says_started(log_path, begins) and _answers(port):
                 return RayHead(process.pid, f"127.0.0.1:{port}", f"http://127.0.0.1:{web}" if dashboard else "")
             time.sleep(0.05)
         stop_head(process.pid)
@@ -128,8 +129,10 @@ def start_head(
     raise AssertionError("unreachable")
 
 
-def _started(log_path: Path, port: int) -> bool:
-    return f"127.0.0.1:{port}" in log_path.read_text(errors="replace")
+def _says_started(log_path: Path, begins: int) -> bool:
+    with log_path.open("rb") as log:
+        log.seek(begins)
+        return b"Ray runtime started" in log.read()
 
 
 def _answers(port: int) -> bool:

@@ -1,0 +1,89 @@
+"""What a cell runs on its event loop: the host, its chores, the watchdog, and a service beside the agents."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Awaitable, Callable
+
+from ray._raylet import setproctitle  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
+
+from sylk_ray.config import Settings
+from sylk_ray.runtime.clock import SystemClock
+from sylk_ray.runtime.cluster.metrics import RayMetrics
+from sylk_ray.runtime.cluster.transport import RayTransport
+from sylk_ray.runtime.host import Host
+from sylk_ray.runtime.journal import MemoryJournal
+from sylk_ray.runtime.roles import Roles
+from sylk_ray.runtime.watchdog import Watchdog
+
+Service = Callable[[Host], Awaitable[Callable[[], Awaitable[None]]]]
+"""Something that runs beside a host's agents (the gateway's HTTP server); returns how to stop it."""
+
+
+class Body:
+    """Apart from ``Cell`` because a Ray actor with threads may have no coroutine methods."""
+
+    def __init__(self, host: Host, watchdog: Watchdog, title: Callable[[], str]) -> None:
+        self.host = host
+        self.watchdog = watchdog
+        self._title = title
+        self._chores: list[asyncio.Task[None]] = []
+        self._stop_service: Callable[[], Awaitable[None]] | None = None
+
+    @classmethod
+    async def start(cls, cell: str, settings: Settings, title: Callable[[], str], service: str = "") -> Body:
+        """Begin; ``title`` tells what the cell holds, ``service`` is ``module:function`` of a Service."""
+        metrics = RayMetrics()
+        host = Host(
+            cell,
+            roles=Roles.installed(settings.extra_roles),
+            transport=RayTransport(),
+            journal=MemoryJournal(),
+            clock=SystemClock(),
+            settings=settings,
+            metrics=metrics,
+        )
+        watchdog = Watchdog(
+            asyncio.get_running_loop(),
+            report_s=settings.watchdog_report_s,
+            blocked=lambda name, seconds: metrics.blocked(_role_in(name), seconds),
+        )
+        body = cls(host, watchdog, title)
+        watchdog.start()
+        body._chores = [
+            asyncio.create_task(body._report(settings.metrics_every_s)),
+            asyncio.create_task(body._sweep(settings.idle_s)),
+        ]
+        if service:
+            module, _, name = service.partition(":")
+            run: Service = getattr(importlib.import_module(module), name)
+            body._stop_service = await run(host)
+        return body
+
+    async def stop(self, grace_s: float) -> None:
+        """End the service, then the agents, in order."""
+        if self._stop_service is not None:
+            await self._stop_service()
+        for chore in self._chores:
+            chore.cancel()
+        await self.host.stop(grace_s)
+        self.watchdog.stop()
+
+    async def _report(self, every_s: float) -> None:
+        """Hand over the metrics, and keep the process title in step with what the cell holds: Ray reads an actor's
+        repr once, at its creation, so the title is where `ps` and the dashboard's process list see it change."""
+        while True:
+            await asyncio.sleep(every_s)
+            self.host.report()
+            setproctitle(f"ray::{self._title()}")
+
+    async def _sweep(self, idle_s: float) -> None:
+        while True:
+            await asyncio.sleep(idle_s / 4)
+            await self.host.deactivate_idle(idle_s)
+
+
+def _role_in(task_name: str) -> str:
+    parts = task_name.split("/")
+    return parts[1] if len(parts) == 3 else "runtime"
