@@ -21,7 +21,7 @@ class WarmPool:
         self._factory = factory
         self._size = size
         self._idle: deque[CellHandle] = deque()
-        self._refill: asyncio.Task[None] | None = None
+        self.refilling: asyncio.Task[None] | None = None
         self._closed = False
 
     @property
@@ -31,8 +31,8 @@ class WarmPool:
 
     def fill(self) -> None:
         """Bring the pool back to its size, in the background."""
-        if not self._closed and (self._refill is None or self._refill.done()):
-            self._refill = asyncio.get_running_loop().create_task(self._fill())
+        if not self._closed and (self.refilling is None or self.refilling.done()):
+            self.refilling = asyncio.get_running_loop().create_task(self._fill())
 
     async def adopt(self) -> CellHandle:
         """An idle cell, or a new one when there is none that answers. May raise PlacementFailed."""
@@ -61,8 +61,8 @@ class WarmPool:
     async def close(self) -> None:
         """End the idle cells."""
         self._closed = True
-        if self._refill is not None:
-            self._refill.cancel()
-            await asyncio.wait([self._refill])
+        if self.refilling is not None:
+            self.refilling.cancel()
+            await asyncio.wait([self.refilling])
         while self._idle:
             await self._idle.pop().kill()

@@ -1,0 +1,107 @@
+"""Agents that do as little as can be."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from sylk_ray.messaging import Address, Message, Request
+from sylk_ray.pipelines.messages import MergeWork, PipelineResult, StartPipeline
+from sylk_ray.runtime import Agent, Context, handler
+from sylk_ray.sessions.records import Loops
+
+
+class Note(Message, frozen=True):
+    number: int
+
+
+class Echo(Request[int], frozen=True):
+    number: int
+
+
+class Notes(Request[tuple[int, bool]], frozen=True):
+    """How many notes came since the last question, and whether all were in order."""
+
+
+class Stream(Request[float], frozen=True):
+    """Send notes to another agent; answers the seconds until the last is in its mailbox."""
+
+    target: Address
+    count: int
+
+
+class Paced(Request[list[float]], frozen=True):
+    """Ask another agent at a steady rate; answers each round trip in seconds, sorted."""
+
+    target: Address
+    per_second: int
+    seconds: float
+
+
+class Where(Request[str], frozen=True):
+    pass
+
+
+class Small(Agent[None]):
+    role = "small"
+
+    def __init__(self) -> None:
+        self.last = -1
+        self.count = 0
+        self.ordered = True
+
+    @handler()
+    async def note(self, message: Note, ctx: Context) -> None:
+        self.ordered = self.ordered and message.number == self.last + 1
+        self.last = message.number
+        self.count += 1
+
+    @handler()
+    async def notes(self, message: Notes, ctx: Context) -> tuple[int, bool]:
+        answer = (self.count, self.ordered)
+        self.last, self.count, self.ordered = -1, 0, True
+        return answer
+
+    @handler()
+    async def echo(self, message: Echo, ctx: Context) -> int:
+        return message.number
+
+    @handler()
+    async def where(self, message: Where, ctx: Context) -> str:
+        return ctx.cell
+
+    @handler()
+    async def stream(self, message: Stream, ctx: Context) -> float:
+        notes = [Note(number) for number in range(message.count)]
+        started = time.perf_counter()
+        await ctx.tell_all(message.target, notes, timeout=120)
+        return time.perf_counter() - started
+
+    @handler()
+    async def paced(self, message: Paced, ctx: Context) -> list[float]:
+        async def one(number: int) -> float:
+            started = time.perf_counter()
+            await ctx.ask(message.target, Echo(number), timeout=30)
+            return time.perf_counter() - started
+
+        total = int(message.per_second * message.seconds)
+        begin = time.perf_counter()
+        asks: list[asyncio.Task[float]] = []
+        for number in range(total):
+            late = begin + number / message.per_second - time.perf_counter()
+            if late > 0:
+                await asyncio.sleep(late)
+            asks.append(asyncio.create_task(one(number)))
+        return sorted(await asyncio.gather(*asks))
+
+
+class NoPipeline(Agent[None]):
+    """A pipeline that has nothing to do: what is left is the graph, the messages and the merge queue."""
+
+    role = "pipeline"
+
+    @handler()
+    async def start(self, message: StartPipeline, ctx: Context) -> None:
+        brief = message.brief
+        merge = MergeWork(brief.task, brief.attempt, None, Loops(), PipelineResult())
+        await ctx.ask(ctx.address.beside("orchestrator", "main"), merge)

@@ -1,0 +1,347 @@
+"""Jobs end to end: real Ray, real git, real tools."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+
+import psutil
+import pytest
+
+from sylk_ray.errors import InputError
+from sylk_ray.sessions import JobState
+from sylk_ray.sessions.messages import GUIDE, CancelJob, EndSession, ListSessions
+from tests.unit.sessions.conftest import git, write
+
+PATHLIB = """
+name: modernise
+tasks:
+  use_pathlib:
+    description: Join paths with pathlib.
+    engineer:
+      - rewrite: {language: python, files: "*.py", pattern: "os.path.join($A, $B)", to: "Path($A) / $B"}
+      - edit: {path: shop.py, old: "import os\\n", new: "import os\\nfrom pathlib import Path\\n"}
+    on_feedback:
+      - edit: {path: shop.py, old: "import os\\n", new: ""}
+    inspector: {tools: [{name: ruff, arguments: [--isolated, --select, F401]}]}
+    tester: python -m pytest -q
+  notes:
+    depends_on: [use_pathlib]
+    engineer:
+      - write: {path: NOTES.md, content: "changed: {{ tasks.use_pathlib.files_changed | join(', ') }}\\n"}
+finally:
+  tester: python -m pytest -q
+"""
+
+
+async def test_a_job_leaves_one_tested_commit_a_task_and_nothing_else(packed, repo):
+    before = git(repo, "status", "--porcelain=v2", "--branch")
+    record = await packed.run(PATHLIB, repo, "demo")
+    assert (record.status, record.error) == (JobState.SUCCEEDED, None)
+    assert git(repo, "log", "--format=%s", "main..sylk/demo").splitlines() == ["Notes", "Use pathlib"]
+    assert "Path('shop') / Path('data') / name" in git(repo, "show", "sylk/demo:shop.py")
+    assert "import os" not in git(repo, "show", "sylk/demo:shop.py")
+    assert git(repo, "show", "sylk/demo:NOTES.md") == "changed: shop.py"
+    task = record.tasks["use_pathlib"]
+    assert (task.state, task.loops.inspector, task.loops.tester, task.files_changed) == ("succeeded", 1, 0, ["shop.py"])
+    assert record.checks.state == "succeeded"
+    assert record.commit == git(repo, "rev-parse", "sylk/demo")
+    assert git(repo, "status", "--porcelain=v2", "--branch") == before
+    assert git(repo, "worktree", "list", "--porcelain").count("worktree ") == 1
+    assert git(repo, "for-each-ref", "--format=%(refname)", "refs/heads").split() == [
+        "refs/heads/main",
+        "refs/heads/sylk/demo",
+    ]
+
+
+async def test_the_tester_sends_work_back_and_then_passes(packed, repo):
+    job = """
+name: sent_back
+tasks:
+  break_it:
+    engineer: [{edit: {path: shop.py, old: "'shop'", new: "'store'"}}]
+    on_feedback: [{run: {command: "printf '%s' {{ feedback | shquote }} > feedback.txt && sed -i s/store/shop/ shop.py"}}]
+    tester: python -m pytest -q
+"""
+    record = await packed.run(job, repo, "demo")
+    assert record.status is JobState.SUCCEEDED
+    assert record.tasks["break_it"].loops.tester == 1
+    assert record.tasks["break_it"].files_changed == ["feedback.txt"]
+    assert "test_path" in git(repo, "show", "sylk/demo:feedback.txt")
+
+
+async def test_work_that_stays_wrong_fails_after_max_loops(packed, repo):
+    job = """
+name: hopeless
+tasks:
+  break_it:
+    engineer: [{edit: {path: shop.py, old: "'shop'", new: "'store'"}}]
+    on_feedback: [{run: "echo again >> again.txt"}]
+    tester: python -m pytest -q
+    max_loops: 2
+"""
+    record = await packed.run(job, repo)
+    task = record.tasks["break_it"]
+    assert (record.status, task.state, task.loops.tester) == (JobState.FAILED, "failed", 2)
+    assert task.error.type == "tests_failed"
+    assert "test_shop" in task.error.message
+    assert git(repo, "rev-parse", record.branch) == git(repo, "rev-parse", "main")
+
+
+async def test_a_merge_conflict_is_done_again_on_the_new_head(packed, repo):
+    job = """
+name: conflict
+tasks:
+  first:
+    engineer: [{run: "sed -i \\"s/'shop'/'store'/\\" shop.py && while [ ! -e ../second-began ]; do sleep 0.02; done"}]
+  second:
+    engineer: [{run: "touch ../second-began; sleep 1"}, {edit: {path: shop.py, old: "'data'", new: "'info'"}}]
+sandbox: {write: ["{home}"]}
+""".replace("{home}", str(packed.settings.home))
+    record = await packed.run(job, repo, "demo")
+    assert record.status is JobState.SUCCEEDED, record
+    assert record.tasks["second"].loops.merge + record.tasks["first"].loops.merge == 1
+    source = git(repo, "show", "sylk/demo:shop.py")
+    assert "'store'" in source
+    assert "'info'" in source
+
+
+async def test_a_write_that_would_discard_others_work_fails_and_names_the_file(packed, repo):
+    job = """
+name: overwrite
+policy: {on_failure: continue_on_failure}
+tasks:
+  first: {engineer: [{write: {path: new.txt, content: "one\\n"}}, {run: "sleep 0.5"}]}
+  second: {engineer: [{write: {path: new.txt, content: "two\\n"}}, {run: "sleep 0.5"}]}
+"""
+    record = await packed.run(job, repo)
+    states = sorted(task.state for task in record.tasks.values())
+    assert states == ["failed", "succeeded"]
+    (failed,) = [task for task in record.tasks.values() if task.state == "failed"]
+    assert "new.txt" in failed.error.message
+
+
+async def test_cancelling_kills_the_tools_and_leaves_nothing(packed, repo):
+    job = """
+name: slow
+tasks:
+  sleeper: {engineer: [{run: "sleep 987 & sleep 987"}]}
+  after: {depends_on: [sleeper], engineer: [{write: {path: x, content: x}}]}
+"""
+    record = await packed.submit(job, repo)
+
+    async def sleeping() -> int:
+        return sum("987" in " ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+
+    await packed.until(sleeping, lambda count: count >= 2)
+    await packed.ask(GUIDE, CancelJob(record.job_id))
+    record = await packed.until_over(record.job_id)
+    assert record.status is JobState.CANCELLED
+    assert {name: task.state for name, task in record.tasks.items()} == {"sleeper": "cancelled", "after": "cancelled"}
+    assert await sleeping() == 0
+    await packed.until(lambda: _worktrees(repo), lambda count: count == 1)
+
+
+async def test_a_command_that_hangs_ends_at_the_tasks_time_limit_and_is_tried_again(packed, repo):
+    job = """
+name: hanging
+tasks:
+  hang: {engineer: [{run: "echo try >> ../tries; sleep 986"}], timeout_s: 1, retries: 1}
+policy: {retry_delay_s: 0.1}
+sandbox: {write: ["{home}"]}
+""".replace("{home}", str(packed.settings.home))
+    record = await packed.run(job, repo)
+    task = record.tasks["hang"]
+    assert (record.status, task.state, task.attempts) == (JobState.FAILED, "failed", 2)
+    assert "1 s" in task.reason or "time" in task.reason
+
+
+async def test_fail_fast_stops_the_others_and_continue_skips_only_dependents(packed, repo):
+    job = """
+name: failing
+policy: {on_failure: POLICY}
+tasks:
+  bad: {engineer: [{run: "sleep 0.3; exit 3"}]}
+  child: {depends_on: [bad], engineer: [{write: {path: a, content: a}}]}
+  other: {engineer: [{run: "sleep 2"}, {write: {path: b, content: b}}]}
+"""
+    fast, on = await asyncio.gather(
+        packed.run(job.replace("POLICY", "fail_fast"), repo),
+        packed.run(job.replace("POLICY", "continue_on_failure"), repo),
+    )
+    assert {n: t.state for n, t in fast.tasks.items()} == {"bad": "failed", "child": "skipped", "other": "cancelled"}
+    assert {n: t.state for n, t in on.tasks.items()} == {"bad": "failed", "child": "skipped", "other": "succeeded"}
+    assert '"bad" failed' in on.tasks["child"].reason
+    assert "3" in on.tasks["bad"].error.message
+
+
+async def test_an_action_that_matches_nothing_fails_its_task(packed, repo):
+    job = (
+        "name: n\ntasks:\n  a: {engineer: [{rewrite: {language: python, files: '*.py', pattern: nowhere(), to: x}}]}\n"
+    )
+    record = await packed.run(job, repo)
+    assert (record.status, record.tasks["a"].error.type) == (JobState.FAILED, "nothing_changed")
+
+
+async def test_the_same_job_submitted_twice_at_once_runs_twice_but_a_named_session_once(packed, repo):
+    job = "name: twice\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}, {run: 'sleep 0.5'}]}\n"
+    one, two = await asyncio.gather(packed.run(job, repo), packed.run(job, repo))
+    assert one.status is two.status is JobState.SUCCEEDED
+    assert one.branch != two.branch
+    outcomes = await asyncio.gather(
+        packed.submit(job, repo, "same"), packed.submit(job, repo, "same"), return_exceptions=True
+    )
+    assert sum(isinstance(outcome, InputError) for outcome in outcomes) == 1
+    (record,) = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+    assert (await packed.until_over(record.job_id)).status is JobState.SUCCEEDED
+
+
+async def test_a_tool_that_is_not_installed_is_named_with_how_to_install_it(packed, repo):
+    job = "name: m\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}], tester: {run: [no-such-tool-42]}}\n"
+    record = await packed.run(job, repo)
+    assert record.tasks["a"].error.type == "tool_missing"
+    assert "no-such-tool-42" in record.tasks["a"].error.message
+
+
+async def test_tools_see_no_secrets_and_cannot_write_outside(packed, repo, tmp_path, monkeypatch):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    job = f"""
+name: escape
+policy: {{on_failure: continue_on_failure}}
+tasks:
+  environment: {{engineer: [{{run: "env > environment.txt"}}]}}
+  touch: {{engineer: [{{run: "echo x > {outside}/x"}}]}}
+  dots: {{engineer: [{{write: {{path: ../../x, content: x}}}}]}}
+"""
+    record = await packed.run(job, repo, "demo")
+    assert {n: t.state for n, t in record.tasks.items()} == {
+        "environment": "succeeded",
+        "touch": "failed",
+        "dots": "failed",
+    }
+    environment = git(repo, "show", "sylk/demo:environment.txt")
+    assert "RAY_AUTH" not in environment
+    assert "TOKEN" not in environment
+    assert list(outside.iterdir()) == []
+
+
+async def test_a_closed_session_leaves_nothing_behind(packed, repo):
+    record = await packed.submit("name: c\ntasks:\n  a: {engineer: [{run: 'sleep 985'}]}\n", repo, "demo")
+    await packed.until(lambda: _worktrees(repo), lambda count: count == 2)
+    session = await packed.ask(GUIDE, EndSession("demo", True))
+    assert session.closed
+    assert await _worktrees(repo) == 1
+    assert git(repo, "for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main"
+    assert await packed.ask(GUIDE, ListSessions()) == []
+    assert (await packed.job(record.job_id)).status is JobState.CANCELLED
+
+
+async def test_a_job_whose_cell_is_killed_fails_and_says_so(packed, repo):
+    record = await packed.submit("name: k\ntasks:\n  a: {engineer: [{run: 'sleep 984'}]}\n", repo)
+    census = await packed.until(
+        packed.census, lambda c: any(a.role == "engineer" and a.state == "busy" for a in c.agents)
+    )
+    (engineer,) = [agent for agent in census.agents if agent.role == "engineer"]
+    (cell,) = [cell for cell in census.cells if cell.cell == engineer.cell]
+    psutil.Process(cell.pid).kill()
+    record = await packed.until_over(record.job_id)
+    assert (record.status, record.error.type) == (JobState.FAILED, "cell_lost")
+    await packed.until(lambda: _worktrees(repo), lambda count: count == 1)
+    assert not any("984" in " ".join(p.info["cmdline"] or []) for p in psutil.process_iter(["cmdline"]))
+    again = await packed.run("name: again\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]}\n", repo)
+    assert again.status is JobState.SUCCEEDED
+
+
+async def test_twelve_sessions_at_once_on_one_repository(packed, repo):
+    write(repo, {"dirty.txt": "d"})
+    job = "name: many\ntasks:\n" + "".join(
+        f"  t{n}: {{engineer: [{{write: {{path: 'f{n}', content: '{n}'}}}}]}}\n" for n in range(4)
+    )
+    started = time.monotonic()
+    records = await asyncio.gather(*(packed.run(job, repo) for _ in range(12)))
+    assert [record.status for record in records] == [JobState.SUCCEEDED] * 12
+    for record in records:
+        assert git(repo, "rev-list", "--count", f"main..{record.branch}") == "4"
+    assert time.monotonic() - started < 100
+    assert git(repo, "status", "--porcelain") == "?? dirty.txt"
+
+
+@pytest.mark.parametrize("density", ["packed", "session", "dedicated"])
+async def test_each_density_runs_the_job_and_shows_its_actors(start, repo, tmp_path, density):
+    from ray.util.placement_group import placement_group_table
+    from ray.util.state import list_actors
+
+    runtime = await start(density=density, cells=1)
+    release = runtime.settings.home / "release"
+    job = f"""
+name: shown
+tasks:
+  wait_here:
+    engineer: [{{write: {{path: x, content: x}}}}]
+    tester: {{run: "while [ ! -e '{release}' ]; do sleep 0.05; done"}}
+"""
+    record = await runtime.submit(job, repo)
+    session = record.session_id
+    await runtime.until(
+        runtime.census, lambda c: any(a.role == "tester" and a.state == "busy" for a in c.agents), seconds=60
+    )
+
+    async def actors() -> dict[str, str]:
+        found = await asyncio.to_thread(
+            list_actors, address=runtime.head.dashboard_url, filters=[("state", "=", "ALIVE")], detail=True, limit=1000
+        )
+        return {actor.repr_name: actor.class_name for actor in found}
+
+    shown = await actors()
+    if density == "dedicated":
+        for class_name, address in {
+            "SessionRouter": f"{session}/router/main",
+            "Orchestrator": f"{session}/orchestrator/main",
+            "Pipeline": f"{session}/pipeline/wait_here",
+            "Engineer": f"{session}/engineer/wait_here",
+            "Inspector": f"{session}/inspector/wait_here",
+            "Tester": f"{session}/tester/wait_here",
+        }.items():
+            assert shown[f"{class_name}({address})"] == class_name
+    elif density == "session":
+        assert shown[f"Cell(session {session})"] == "Cell"
+    else:
+        titles = [cell.title for cell in (await runtime.census()).cells if session in cell.sessions]
+        assert any(f"agents of {session}" in title for title in titles), titles
+        assert any(name.startswith("Cell(cell-") for name in shown)
+
+        async def process_titles() -> str:
+            return (
+                await asyncio.to_thread(subprocess.run, ["ps", "-eo", "args"], capture_output=True, text=True)
+            ).stdout
+
+        await runtime.until(process_titles, lambda text: f"agents of {session}" in text, seconds=15)
+    assert shown["System(guide, fleet)"] == "System"
+    groups = [group["name"] for group in placement_group_table().values() if group["state"] == "CREATED"]
+    assert (f"sylk-{session}" in groups) == (density != "packed")
+
+    release.parent.mkdir(exist_ok=True)
+    release.touch()
+    record = await runtime.until_over(record.job_id)
+    assert record.status is JobState.SUCCEEDED, record
+
+    async def left() -> list[str]:
+        alive = [name for name in await actors() if session in name]
+        groups = [g["name"] for g in placement_group_table().values() if g["state"] not in ("REMOVED",)]
+        return alive + [name for name in groups if session in name]
+
+    await runtime.until(left, lambda names: names == [], seconds=20)
+
+
+async def test_a_session_without_room_says_what_is_missing(start, repo):
+    runtime = await start(density="dedicated", dedicated_agents=100_000, placement_timeout_s=2)
+    record = await runtime.run("name: n\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]}\n", repo)
+    assert (record.status, record.error.type) == (JobState.FAILED, "placement_failed")
+    assert "100 CPU" in record.error.message
+    assert "free now" in record.error.message
+
+
+async def _worktrees(repo) -> int:
+    return git(repo, "worktree", "list", "--porcelain").count("worktree ")
