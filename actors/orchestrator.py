@@ -38,6 +38,8 @@ from sylk_ray.sessions.messages import GUIDE, JobProgress
 from sylk_ray.sessions.records import ErrorRecord
 from sylk_ray.sessions.workspace import Workspace
 
+REPORT_EVERY_S = 0.1
+
 
 class RunJob(Message, frozen=True):
     """The Guide to a session's orchestrator: run this job; ``record`` is what is known of it so far."""
@@ -94,6 +96,8 @@ class Orchestrator(Agent[None]):
         self._alarm: asyncio.Task[None] | None = None
         self._running = True
         self._checks_attempted = False
+        self._stopping: set[tuple[str, int]] = set()
+        self._reporting: asyncio.Task[None] | None = None
         layer_of = {name: depth for depth, layer in enumerate(layers(graph)) for name in layer}
         tasks = {name: TaskRecord(name, layer=layer_of[name]) for name in job.tasks}
         self._record = msgspec.structs.replace(record, status=JobState.RUNNING, started_at=ctx.clock.now(), tasks=tasks)
@@ -130,7 +134,7 @@ class Orchestrator(Agent[None]):
         meanwhile has either been merged and succeeded, or neither.
         """
         task = message.task
-        if not self._is_current(task, message.attempt) or self._is_stopping(task):
+        if not self._is_current(task, message.attempt) or (task, message.attempt) in self._stopping:
             raise Cancelled(f"{task} was stopped before its work was merged")
         commit: str | None = None
         if message.commit is not None:
@@ -150,8 +154,8 @@ class Orchestrator(Agent[None]):
             output=result.output,
             error=None,
         )
-        self._record = msgspec.structs.replace(self._record, commit=await self._workspace.head())
         if commit:
+            self._record = msgspec.structs.replace(self._record, commit=commit)
             await ctx.publish("task.merged", task=task, commit=commit, files=result.files_changed)
         decisions = self._scheduler.node_succeeded(task, message.attempt, result, ctx.clock.now())
         await self._carry_out(decisions, ctx)
@@ -254,6 +258,7 @@ class Orchestrator(Agent[None]):
         await ctx.tell(ctx.address.beside("pipeline", name), StartPipeline(brief))
 
     async def _stop(self, stop: Stop, ctx: Context) -> None:
+        self._stopping.add((stop.node.name, stop.attempt))
         await ctx.tell(ctx.address.beside("pipeline", stop.node.name), StopPipeline(stop.attempt, stop.reason))
 
     def _brief(
@@ -306,7 +311,7 @@ class Orchestrator(Agent[None]):
                 reason=moved.reason,
                 error=msgspec.to_builtins(error) if error and moved.target is NodeState.FAILED else None,
             )
-        await self._report(ctx)
+        self._report_soon()
 
     def _update(self, name: str, **changes: Any) -> None:
         task = msgspec.structs.replace(self._record.tasks[name], **changes)
@@ -349,7 +354,7 @@ class Orchestrator(Agent[None]):
         self._record = msgspec.structs.replace(self._record, checks=checks)
         error = msgspec.to_builtins(checks.error) if checks.error else None
         await ctx.publish("checks.state", task=CHECKS, state=checks.state, phase=checks.phase, error=error)
-        await self._report(ctx)
+        self._report_soon()
 
     def _first_error(self) -> ErrorRecord:
         failed = [task for task in self._record.tasks.values() if task.state == "failed"]
@@ -378,19 +383,23 @@ class Orchestrator(Agent[None]):
         await ctx.publish("job.finished", status=state.value, record=msgspec.to_builtins(self._record))
         # The router handles its mail in order: once it answers, whoever watches has the last event.
         await ctx.ask(router_of(ctx.address.session), ReadHistory(limit=0))
-        await self._report(ctx)
-
-    async def _report(self, ctx: Context) -> None:
         await ctx.tell(GUIDE, JobProgress(self._record))
+
+    def _report_soon(self) -> None:
+        """Tell the Guide how things are, at most each REPORT_EVERY_S: a large job changes far more often."""
+        if self._reporting is None or self._reporting.done():
+            self._reporting = asyncio.create_task(self._report_later())
+
+    async def _report_later(self) -> None:
+        await self._ctx.clock.sleep(REPORT_EVERY_S)
+        if self._running:
+            await self._ctx.tell(GUIDE, JobProgress(self._record))
 
     def _is_current(self, task: str, attempt: int) -> bool:
         if not self._running or task not in self._record.tasks:
             return False
-        progress = next(node for node in self._scheduler.snapshot().nodes if node.name == task)
-        return progress.state is NodeState.RUNNING and progress.attempt == attempt
-
-    def _is_stopping(self, task: str) -> bool:
-        return any(node.name == task and node.stop for node in self._scheduler.snapshot().nodes)
+        running = self._scheduler.state_of(task) is NodeState.RUNNING
+        return running and self._record.tasks[task].attempts == attempt
 
     async def _message_of(self, commit: str) -> str:
         return await self._workspace.message_of(commit)

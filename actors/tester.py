@@ -34,7 +34,7 @@ class Tester(Worker):
             task=brief.task,
             passed=report.passed,
             tests_run=report.tests_run,
-            failures=[describe(failure) for failure in report.failures[:SHOWN]],
+            failures=[describe(failure).splitlines()[0] for failure in report.failures[:SHOWN]],
         )
         if report.passed:
             await bus.to_pipeline(TesterDone(brief.attempt, loops, work, tests_run=report.tests_run))
@@ -53,10 +53,12 @@ class Tester(Worker):
 
 
 def describe(failure: TestFailure) -> str:
-    """One line for a person."""
+    """One line for a person; for a run that names no test, the end of its output."""
+    message = failure.message.strip() or "failed"
+    if not failure.test:
+        return message
     place = f" ({failure.file}:{failure.line})" if failure.file and failure.line else ""
-    first = failure.message.strip().splitlines()[0] if failure.message.strip() else "failed"
-    return f"{failure.test}{place}: {first}"
+    return f"{failure.test}{place}: {message.splitlines()[0]}"
 
 
 def _text(report: TestReport) -> str:

@@ -98,26 +98,25 @@ def encode_envelope(envelope: Envelope) -> bytes:
         kind = REPLY
     else:
         kind = type(message).__name__
+    # The message stands where its raw form will be read: encoded once, in place.
+    packet = Packet(
+        envelope.id,
+        envelope.source,
+        envelope.target,
+        kind,
+        message,
+        envelope.wants_reply,
+        envelope.deadline,
+        envelope.answers,
+        envelope.failure,
+    )
     try:
-        body = _encoder.encode(message)
+        return _encoder.encode(packet)
     except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise NotEncodable(
             f"{type(message).__name__} from {envelope.source} to {envelope.target} has no wire form: {problem}",
             hint="a message may hold structs, numbers, text, bytes, lists and dicts of those",
         ) from problem
-    return _encoder.encode(
-        Packet(
-            envelope.id,
-            envelope.source,
-            envelope.target,
-            kind,
-            msgspec.Raw(body),
-            envelope.wants_reply,
-            envelope.deadline,
-            envelope.answers,
-            envelope.failure,
-        )
-    )
 
 
 def decode_packet(data: bytes | msgspec.Raw, origin: str) -> Envelope:
