@@ -70,7 +70,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     source: str
     epoch: str
     sequence: int
-    packets: list[msgspec.Raw]
+    packets: list[Packet]
 
 
 class Refusal(msgspec.Struct, frozen=True, array_like=True):
@@ -81,7 +81,6 @@ class Refusal(msgspec.Struct, frozen=True, array_like=True):
 
 
 _batch_decoder = msgspec.msgpack.Decoder(Batch)
-_packet_decoder = msgspec.msgpack.Decoder(Packet)
 _refusals_decoder = msgspec.msgpack.Decoder(list[Refusal])
 _body_decoders: dict[str, msgspec.msgpack.Decoder[Any]] = {}
 
@@ -119,13 +118,11 @@ def encode_envelope(envelope: Envelope) -> bytes:
         ) from problem
 
 
-def decode_packet(data: bytes | msgspec.Raw, origin: str) -> Envelope:
+def envelope_of(packet: Packet, origin: str) -> Envelope:
     """The envelope again. A body that does not decode gives an envelope whose message is the NotDecodable error;
     a reply's body stays raw, for the asker knows its type."""
-    packet = _packet_decoder.decode(data)
-    message: Any = packet.body
-    if packet.kind not in (REPLY, FAILURE):
-        message = _decode_body(packet)
+    kind = packet.kind
+    message: Any = packet.body if kind in (REPLY, FAILURE) else _decode_body(packet)
     return Envelope(
         packet.id,
         packet.source,
@@ -158,7 +155,7 @@ def _decode_body(packet: Packet) -> Message | NotDecodable:
 
 def encode_batch(source: str, epoch: str, sequence: int, packets: list[bytes]) -> bytes:
     """One call's payload from packets that are encoded already."""
-    return _encoder.encode(Batch(source, epoch, sequence, [msgspec.Raw(packet) for packet in packets]))
+    return _encoder.encode((source, epoch, sequence, [msgspec.Raw(packet) for packet in packets]))
 
 
 def decode_batch(data: bytes) -> Batch:

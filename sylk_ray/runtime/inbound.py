@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sylk_ray.messaging.wire import Envelope, decode_batch, decode_packet
+from sylk_ray.messaging.wire import Envelope, decode_batch, envelope_of
 
 
 class Inbound:
@@ -25,7 +25,7 @@ class Inbound:
     def decode(self, payload: bytes) -> Arrived:
         """Raises NotDecodable for a payload that is no batch."""
         batch = decode_batch(payload)
-        envelopes = [decode_packet(packet, batch.source) for packet in batch.packets]
+        envelopes = [envelope_of(packet, batch.source) for packet in batch.packets]
         return self.Arrived(batch.source, batch.epoch, batch.sequence, envelopes)
 
     def seen(self, arrived: Arrived) -> bytes | None:
