@@ -1,0 +1,151 @@
+"""All commands put together, and how any error becomes a line and an exit code."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sylk_ray import __version__
+from sylk_ray.cli import doctor, jobs, session, status, submit, up, validate
+from sylk_ray.cli.shell import Home, Json, Shell, error_document
+from sylk_ray.errors import InputError, SylkError
+from sylk_ray.home import default_home
+
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="sylk",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Runs teams of coding agents on git repositories.\n\nA job file says what to do; `sylk submit` runs it and "
+    "leaves a branch of reviewed and tested commits.",
+)
+
+
+class UsageWrong(InputError):
+    """The command line is not of the form that the command wants."""
+
+    code = "usage"
+
+
+class Unforeseen(SylkError):
+    """A fault of ours."""
+
+    code = "unforeseen"
+
+
+def _version_asked(asked: bool) -> None:
+    if asked:
+        print(f"sylk {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def sylk(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version_asked, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Runs teams of coding agents on git repositories."""
+
+
+@app.command("version")
+def show_version(home: Home = None, json: Json = False) -> None:
+    """Print the version of sylk, and of what it stands on."""
+    import platform
+    from importlib.metadata import version
+
+    shell = Shell(home, json)
+    told = {"sylk": __version__, "python": platform.python_version(), "ray": version("ray")}
+    shell.document(told)
+    if not json:
+        shell.say("  ".join(f"{name} {number}" for name, number in told.items()))
+
+
+app.command("up")(up.up)
+app.command("down")(up.down)
+app.command("status")(status.status)
+app.command("submit")(submit.submit)
+app.command("validate")(validate.validate)
+app.command("jobs")(jobs.jobs)
+app.command("logs")(jobs.logs)
+app.command("cancel")(jobs.cancel)
+app.command("ps")(status.ps)
+app.add_typer(session.app, name="session")
+app.command("doctor")(doctor.doctor)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code of a command line. Never raises, and never shows a traceback."""
+    wants_json = "--json" in arguments
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = app(list(arguments), standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except SylkError as error:
+        return _report(error, wants_json)
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except typer.Exit as done:
+        return done.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except Exception as problem:
+        if hasattr(problem, "format_message"):  # typer's usage errors, whose base is not the same in all its versions
+            return _report(_usage_of(problem), wants_json)
+        return _report(_logged(problem, arguments), wants_json)
+
+
+def _report(error: SylkError, wants_json: bool) -> int:
+    if wants_json:
+        print(json.dumps(error_document(error), indent=2, ensure_ascii=False), flush=True)
+    else:
+        # The problems of a job file each begin with file:line:column, where editors look for it.
+        prefix = "" if error.code == "job_problems" else "error: "
+        print(f"{prefix}{error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"hint: {error.hint}", file=sys.stderr)
+    return error.exit_code
+
+
+def _usage_of(problem: Exception) -> UsageWrong:
+    context = getattr(problem, "ctx", None)
+    command = context.command_path if context is not None else "sylk"
+    message: str = getattr(problem, "format_message")().rstrip(".")  # noqa: B009
+    return UsageWrong(message[:1].lower() + message[1:], hint=f"see `{command} --help`")
+
+
+def _logged(problem: Exception, arguments: Sequence[str]) -> Unforeseen:
+    import traceback
+
+    log = _home_in(arguments) / "logs" / "cli.log"
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a") as file:
+            told = "".join(traceback.format_exception(problem))
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} sylk {' '.join(arguments)}\n{told}\n")
+        where = f"the traceback is in {log}"
+    except OSError as unwritable:
+        where = f"the traceback could not be kept: {unwritable}"
+    return Unforeseen(f"{type(problem).__name__}: {problem}".splitlines()[0], hint=where)
+
+
+def _home_in(arguments: Sequence[str]) -> Path:
+    for index, argument in enumerate(arguments):
+        if argument == "--home" and index + 1 < len(arguments):
+            return Path(arguments[index + 1]).expanduser()
+        if argument.startswith("--home="):
+            return Path(argument[7:]).expanduser()
+    return default_home()

@@ -1,0 +1,123 @@
+"""Watching a job to its end, on a terminal or in a pipe, and what Ctrl-C means meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from sylk_ray.cli.job_view import JobView, live_table
+from sylk_ray.cli.shell import Shell, make_console
+from sylk_ray.errors import SylkError
+from sylk_ray.gateway.narration import narrate
+from sylk_ray.messaging import Event
+from sylk_ray.sessions import JobRecord
+
+if TYPE_CHECKING:
+    from sylk_ray.gateway.client import GatewayClient
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Detached(Exception):
+    """The person left; the job goes on."""
+
+
+class Display(Protocol):
+    """Shows a job's events."""
+
+    def show(self, event: Event) -> None:
+        """Take one event in."""
+        ...
+
+
+def follow(shell: Shell, client: GatewayClient, job_id: str) -> JobRecord:
+    """Show a job until it is over; returns its last record. Raises Detached when the person leaves.
+
+    The first Ctrl-C asks whether to cancel or to leave (in a pipe it cancels), the second cancels; a third, while
+    the job is being cancelled, leaves.
+    """
+    after = interrupts = 0
+    view = JobView()
+    cancelling = False
+    while True:
+        try:
+            with _display(shell, view) as display:
+                for event in client.events(job_id, after):
+                    after = max(after, event.sequence)
+                    display.show(event)
+                    if event.kind == "job.finished":
+                        return msgspec.convert(event.data["record"], JobRecord)
+                raise AssertionError("a stream of events ends with job.finished")
+        except KeyboardInterrupt:
+            interrupts += 1
+            if cancelling and interrupts > 2:
+                raise Detached from None
+            if interrupts == 1 and sys.stdin.isatty() and not _wants_cancel(shell):
+                raise Detached from None
+            cancelling = True
+            _cancel(shell, client, job_id)
+
+
+def _wants_cancel(shell: Shell) -> bool:
+    """Ask once. Another Ctrl-C, or the end of the input, means to cancel: the safe reading of a second one."""
+    print("\ncancel the job, or leave it running? [c]ancel / [l]eave: ", end="", file=sys.stderr, flush=True)
+    try:
+        answer = sys.stdin.readline().strip().lower()
+    except KeyboardInterrupt:
+        return True
+    if answer.startswith(("l", "d")):
+        return False
+    shell.note("" if answer else "taken as cancel")
+    return True
+
+
+def _cancel(shell: Shell, client: GatewayClient, job_id: str) -> None:
+    shell.note("cancelling the job ...")
+    try:
+        client.post(f"/jobs/{job_id}/cancel", {"reason": "a person pressed Ctrl-C"}, timeout=60)
+    except SylkError as error:
+        shell.note(f"it could not be cancelled: {error.message}")
+
+
+@contextlib.contextmanager
+def _display(shell: Shell, view: JobView) -> Generator[Display]:
+    if shell.json or not sys.stdout.isatty():
+        yield Lines(shell)
+        return
+    from rich.live import Live
+
+    console = make_console()
+    frame = Frame(view)
+    with Live(get_renderable=frame.table, console=console, refresh_per_second=8, transient=True):
+        yield frame
+
+
+class Lines:
+    """A line an event."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+
+    def show(self, event: Event) -> None:
+        """Print what it means."""
+        self._shell.say(*narrate(event))
+
+
+class Frame:
+    """A table that is drawn over."""
+
+    def __init__(self, view: JobView) -> None:
+        self._view = view
+
+    def show(self, event: Event) -> None:
+        """Change the rows."""
+        self._view.apply(event)
+
+    def table(self) -> Any:
+        """The table at this moment."""
+        return live_table(self._view, SPINNER[int(time.time() * 8) % len(SPINNER)])

@@ -1,0 +1,91 @@
+"""What a command prints through: lines and tables for people, or one JSON document for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from sylk_ray.errors import SylkError
+from sylk_ray.home import default_home
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from sylk_ray.gateway.client import GatewayClient
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, errors too.")]
+Home = Annotated[
+    Path | None,
+    typer.Option("--home", help="The state directory; each has a runtime of its own. [env var: SYLK_HOME]"),
+]
+PIPE_WIDTH = 400
+
+
+class Shell:
+    """One command's place in the world: its state directory, and where its words go.
+
+    With ``--json`` standard output carries the document alone, and lines for people go to standard error.
+    """
+
+    def __init__(self, home: Path | None = None, json: bool = False) -> None:
+        self.home = home.expanduser().absolute() if home else default_home()
+        self.json = json
+        # What the command starts, and the settings that it reads, must mean the same directory.
+        os.environ["SYLK_HOME"] = str(self.home)
+
+    def console(self) -> Console:
+        """Where lines and tables for people go."""
+        return make_console(stderr=self.json)
+
+    def say(self, *lines: str) -> None:
+        """Lines that are the answer."""
+        stream = sys.stderr if self.json else sys.stdout
+        for line in lines:
+            print(line, file=stream, flush=True)
+
+    def note(self, line: str) -> None:
+        """A line about what is going on, beside the answer."""
+        print(line, file=sys.stderr, flush=True)
+
+    def show(self, thing: RenderableType) -> None:
+        """A table, for people."""
+        self.console().print(thing)
+
+    def document(self, value: object) -> None:
+        """The answer for programs; nothing when a person asked."""
+        if self.json:
+            print(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False), flush=True)
+
+    def client(self) -> GatewayClient:
+        """The runtime of this state directory; raises RuntimeNotReachable when none is announced."""
+        from sylk_ray.gateway.client import GatewayClient
+
+        return GatewayClient(self.home)
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """A console that does not squeeze tables into 80 columns when nobody looks."""
+    from rich.console import Console
+
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, highlight=False, width=None if terminal else PIPE_WIDTH)
+
+
+def error_document(error: SylkError) -> dict[str, Any]:
+    """An error as ``--json`` prints it."""
+    told: dict[str, Any] = {
+        "code": error.code,
+        "message": error.message,
+        "hint": error.hint,
+        "exit_code": error.exit_code,
+    }
+    problems: Any = getattr(error, "problems", ())
+    if problems:
+        told["problems"] = msgspec.to_builtins(list(problems))
+    return {"error": told}

@@ -1,0 +1,136 @@
+"""``sylk submit``: from a job file to a branch."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sylk_ray.cli.shell import Home, Json, Shell
+from sylk_ray.cli.validate import JobFile, Repo, Variables, read_job
+
+if TYPE_CHECKING:
+    from sylk_ray.cli.state import RuntimeState
+    from sylk_ray.gateway.client import GatewayClient
+    from sylk_ray.sessions import JobRecord
+
+
+def submit(
+    job_file: JobFile,
+    repo: Repo = None,
+    session: Annotated[str, typer.Option(help="The session's name; its branch is sylk/NAME.")] = "",
+    variables: Variables = None,
+    wait: Annotated[bool, typer.Option(help="Follow the job to its end.")] = True,
+    direct: Annotated[bool, typer.Option("--direct", help="Start it without a Ray job on the dashboard.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Run a job, and leave a branch with what it did. Starts a runtime if none runs.
+
+    Your checkout and your branches are not touched: the session works on a branch of its own, sylk/NAME, from HEAD.
+    Exits with 0 when the job succeeded, 1 when it failed or was cancelled, 2 when the job or the repository will
+    not do, 3 when the runtime cannot be reached.
+
+    Examples:
+
+      sylk submit job.yaml
+
+      sylk submit job.yaml --repo ~/src/project --session tidy-up --set version=1.2
+
+      sylk submit job.yaml --wait --json > result.json
+
+      sylk submit job.yaml --no-wait
+    """
+    from sylk_ray.cli.lifecycle import Wanted, bring_up
+    from sylk_ray.cli.results import accepted_document, record_of
+    from sylk_ray.gateway.client import GatewayClient
+    from sylk_ray.sessions.repository import inspect_repository
+
+    shell = Shell(home, json)
+    job = read_job(job_file, variables, repo)
+    asyncio.run(inspect_repository(Path(job.repo)))
+    state, _ = bring_up(shell.home, Wanted(), shell.note)
+    client = GatewayClient(shell.home)
+    through_ray = bool(state.dashboard_url) and not direct
+    order = {
+        "job": job.model_dump(mode="json"),
+        "source": str(job_file),
+        "repo": job.repo,
+        "session": session,
+        "start": not through_ray,
+    }
+    record = record_of(client.post("/jobs", order))
+    try:
+        record = _started(shell, client, state, record, through_ray)
+    except BaseException:
+        _abandon(client, record)
+        raise
+    if not wait:
+        shell.document(accepted_document(record))
+        if not json:
+            shell.say(f"job {record.job_id} is {record.status}, on branch {record.branch}")
+            shell.say(f"follow it with `sylk logs {record.job_id} --follow`")
+        return
+    raise typer.Exit(watch(shell, client, record))
+
+
+def watch(shell: Shell, client: GatewayClient, record: JobRecord) -> int:
+    """Follow a job to its end and show what became of it; returns the exit code."""
+    from sylk_ray.cli.follow import Detached, follow
+    from sylk_ray.cli.job_view import final_table
+    from sylk_ray.cli.results import accepted_document, exit_code_of, job_document
+
+    try:
+        record = follow(shell, client, record.job_id)
+    except Detached:
+        shell.document(accepted_document(record))
+        shell.note(f"left; the job goes on: `sylk logs {record.job_id} --follow`, `sylk cancel {record.job_id}`")
+        return 0
+    shell.document(job_document(record))
+    if not shell.json:
+        shell.say("")
+        shell.show(final_table(record))
+        shell.say("", *_told(record))
+    return exit_code_of(record)
+
+
+def _started(
+    shell: Shell, client: GatewayClient, state: RuntimeState, record: JobRecord, through_ray: bool
+) -> JobRecord:
+    from sylk_ray.gateway.narration import grants_told, plain
+
+    shell.note(f"job {record.job_id}, session {record.session}, branch {record.branch}")
+    grants: dict[str, Any] = {name: getattr(record.grants, name) for name in ("write", "network", "env")}
+    for line in grants_told(grants):
+        shell.note(f"granted: its tools {plain(line)}")
+    for warning in record.warnings:
+        shell.note(f"note: {plain(warning)}")
+    if not through_ray:
+        return record
+    from sylk_ray.cli.ray_jobs import run_through_ray
+
+    return run_through_ray(state.dashboard_url, shell.home, client, record, shell.note)
+
+
+def _abandon(client: GatewayClient, record: JobRecord) -> None:
+    """Interrupted before it was followed: nobody would ever start it, or know of it."""
+    import contextlib
+
+    from sylk_ray.errors import SylkError
+
+    with contextlib.suppress(SylkError):
+        client.post(f"/jobs/{record.job_id}/cancel", {"reason": "its submission was interrupted"}, timeout=10)
+
+
+def _told(record: JobRecord) -> list[str]:
+    from sylk_ray.cli.humanise import duration
+
+    commit = f" at {record.commit[:10]}" if record.commit else ""
+    lines = [f"{record.status} after {duration(record.duration_s)}: branch {record.branch}{commit}"]
+    if record.error is not None:
+        lines += [record.error.message, *([f"hint: {record.error.hint}"] if record.error.hint else [])]
+    if record.commit and record.commit != record.base:
+        lines.append(f"look at it: git -C {record.repo} log -p {record.base[:10]}..{record.branch}")
+    return lines

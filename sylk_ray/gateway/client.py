@@ -1,0 +1,164 @@
+"""The other end of the gateway, on the standard library's HTTP: a command must answer before a larger client is
+even imported."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import msgspec
+
+from sylk_ray.errors import RuntimeNotReachable, SylkError, error_of
+from sylk_ray.gateway.door import find_door, read_token
+from sylk_ray.messaging import DeliveryError, Event
+
+START_HINT = "start a runtime with `sylk up`"
+_QUIET_S = 30.0
+"""A stream says something every 10 s; silence for this long means that nobody is there."""
+_PATIENCE_S = 20.0
+
+
+class GatewayClient:
+    """Speaks to the runtime of a state directory. Every method raises RuntimeNotReachable when none answers, and
+    otherwise the SylkError that the gateway tells of."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        door = find_door(home)
+        if door is None:
+            raise RuntimeNotReachable(f"no runtime runs in {home}", hint=START_HINT)
+        self.url = door.url
+        self._place = urlsplit(door.url).netloc
+        self._token = read_token(home)
+
+    def get(self, path: str, *, timeout: float = 60.0, **query: object) -> Any:
+        """The JSON of a GET."""
+        return self._json("GET", _with_query(path, query), None, timeout)
+
+    def get_text(self, path: str, *, timeout: float = 60.0, **query: object) -> str:
+        """The text of a GET."""
+        return self._call("GET", _with_query(path, query), None, timeout).decode(errors="replace")
+
+    def post(self, path: str, body: object = None, *, timeout: float = 180.0) -> Any:
+        """The JSON of a POST."""
+        return self._json("POST", path, {} if body is None else body, timeout)
+
+    def delete(self, path: str, *, timeout: float = 200.0, **query: object) -> Any:
+        """The JSON of a DELETE."""
+        return self._json("DELETE", _with_query(path, query), None, timeout)
+
+    def events(self, job_id: str, after: int = 0) -> Iterator[Event]:
+        """A job's events to its end, over as many connections as it takes; ``after`` skips what is known.
+
+        Raises RuntimeNotReachable when nobody has answered for a while, since the job may go on without us.
+        """
+        path = f"/jobs/{quote(job_id, safe='')}/events"
+        patience = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                for event in self._stream(path, after):
+                    patience = time.monotonic() + _PATIENCE_S
+                    after = max(after, event.sequence)
+                    yield event
+                    if event.kind == "job.finished":
+                        return
+            except (RuntimeNotReachable, DeliveryError):
+                if time.monotonic() >= patience:
+                    raise
+                self._move()
+            time.sleep(0.2)
+
+    def kept_events(self, job_id: str) -> list[Event]:
+        """A job's events so far."""
+        return list(self._stream(f"/jobs/{quote(job_id, safe='')}/events?follow=false", 0))
+
+    def _stream(self, path: str, after: int) -> Iterator[Event]:
+        connection = http.client.HTTPConnection(self._place, timeout=_QUIET_S)
+        try:
+            response = self._request(connection, "GET", path, None, {"Last-Event-ID": str(after)})
+            if response.status >= 400:
+                raise _told(response.status, response.read())
+            kind, data = "", b""
+            while line := response.readline():
+                name, _, value = line.rstrip(b"\r\n").partition(b": ")
+                if name == b"event":
+                    kind = value.decode()
+                elif name == b"data":
+                    data = value
+                elif not name and data:
+                    if kind == "stream.failed":
+                        raise _told(500, data)
+                    if not kind.startswith("stream."):
+                        yield msgspec.json.decode(data, type=Event)
+                    kind, data = "", b""
+        except (OSError, http.client.HTTPException) as problem:
+            raise self._unreachable(problem) from problem
+        finally:
+            connection.close()
+
+    def _json(self, method: str, path: str, body: object, timeout: float) -> Any:
+        try:
+            return json.loads(self._call(method, path, body, timeout))
+        except ValueError as problem:
+            raise self._unreachable(problem) from problem
+
+    def _call(self, method: str, path: str, body: object, timeout: float) -> bytes:
+        connection = http.client.HTTPConnection(self._place, timeout=timeout)
+        try:
+            response = self._request(connection, method, path, body, {})
+            content = response.read()
+        except (OSError, http.client.HTTPException) as problem:
+            raise self._unreachable(problem) from problem
+        finally:
+            connection.close()
+        if response.status >= 400:
+            raise _told(response.status, content)
+        return content
+
+    def _request(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: object, headers: dict[str, str]
+    ) -> http.client.HTTPResponse:
+        sent = None if body is None else json.dumps(body).encode()
+        connection.request(
+            method,
+            path,
+            sent,
+            {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", **headers},
+        )
+        return connection.getresponse()
+
+    def _move(self) -> None:
+        """A runtime that came back listens elsewhere."""
+        door = find_door(self._home)
+        if door is not None:
+            self.url = door.url
+            self._place = urlsplit(door.url).netloc
+
+    def _unreachable(self, problem: Exception) -> RuntimeNotReachable:
+        why = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem) or repr(problem)
+        return RuntimeNotReachable(
+            f"the runtime at {self.url} does not answer: {why}", hint=f"{START_HINT}, or look with `sylk doctor`"
+        )
+
+
+def _with_query(path: str, query: dict[str, object]) -> str:
+    given = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items() if value}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def _told(status: int, content: bytes) -> SylkError:
+    """The error that the gateway tells of, with its code and exit code, whether its class is known here or not."""
+    try:
+        told = json.loads(content)["error"]
+        error = error_of(told["code"], told["message"], told["hint"])
+        vars(error).update(code=told["code"], exit_code=told["exit_code"], problems=told.get("problems", []))
+    except (ValueError, KeyError, TypeError):
+        # Not in the gateway's own words: it is being ended, or something else listens there.
+        told = content[:200].decode(errors="replace")
+        return RuntimeNotReachable(f"the gateway answered {status}: {told}", hint=START_HINT)
+    return error

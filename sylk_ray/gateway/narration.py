@@ -1,0 +1,143 @@
+"""Events as lines for people: the same in a terminal's scrollback, in a pipe and in the log of a Ray job."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sylk_ray.messaging import Event
+
+Data = dict[str, Any]
+SHOWN_LINES = 12
+_UNTOLD_STATES = ("pending", "queued")
+_PHASES = {
+    "running": "the engineer is at work",
+    "inspecting": "the inspector looks at it",
+    "testing": "the tester runs the tests",
+}
+
+
+def narrate(event: Event) -> list[str]:
+    """What to print for an event; nothing for a passing one. Control characters are taken out."""
+    tell = _TELLERS.get(event.kind)
+    told = [plain(line) for line in tell(event.data)] if tell else []
+    if not told:
+        return []
+    clock = time.strftime("%H:%M:%S", time.localtime(event.at)) if event.at else "--:--:--"
+    who = f"{event.task}: " if event.task else ""
+    first, *more = told
+    return [f"{clock}  {who}{first}", *(f"          {line}" for line in more)]
+
+
+def plain(text: str) -> str:
+    """Text that cannot command a terminal."""
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
+def grants_told(grants: Data) -> list[str]:
+    """What the person granted the job's tools beyond their worktree."""
+    told: list[str] = []
+    if grants.get("write"):
+        told.append(f"may write to {', '.join(grants['write'])}")
+    if grants.get("network"):
+        told.append("may use the network")
+    if grants.get("env"):
+        told.append(f"may see {', '.join(grants['env'])} of the environment")
+    return told
+
+
+def _lines(text: object) -> list[str]:
+    lines = str(text or "").strip().splitlines()
+    return [*lines[:SHOWN_LINES], *([f"... {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else [])]
+
+
+def _job_started(data: Data) -> list[str]:
+    layers = " -> ".join(", ".join(layer) for layer in data.get("layers", []))
+    told = [f"job {data.get('name')} ({data.get('job')}) started on branch {data.get('branch')}: {layers}"]
+    told += [f"granted: its tools {line}" for line in grants_told(data.get("grants", {}))]
+    return told + [f"note: {warning}" for warning in data.get("warnings", [])]
+
+
+def _task_state(data: Data) -> list[str]:
+    if data.get("state") in _UNTOLD_STATES:
+        return []
+    error: Data = data.get("error") or {}
+    attempt = f" (attempt {data['attempt']})" if data.get("attempt", 1) > 1 else ""
+    reason = _lines(error.get("message") or data.get("reason"))
+    told = f"{data.get('state')}{attempt}"
+    if reason:
+        told += f": {reason[0]}"
+    hint = [f"hint: {error['hint']}"] if error.get("hint") else []
+    return [told, *reason[1:], *hint]
+
+
+def _phase(data: Data) -> list[str]:
+    loops: Data = data.get("loops", {})
+    back = f" (sent back by the inspector {loops.get('inspector', 0)}x, by the tester {loops.get('tester', 0)}x)"
+    told = _PHASES.get(str(data.get("phase")), "")
+    return [f"{told}{back if loops.get('inspector') or loops.get('tester') else ''}"] if told else []
+
+
+def _feedback(data: Data) -> list[str]:
+    return [f"sent back by the {data.get('by')}, loop {data.get('loop')}:", *_lines(data.get("text"))]
+
+
+def _conflict(data: Data) -> list[str]:
+    return ["its work conflicts with what was merged meanwhile:", *_lines(data.get("text"))]
+
+
+def _action(data: Data) -> list[str]:
+    return [f"{data.get('action')}: {data.get('summary')}"]
+
+
+def _issues(data: Data) -> list[str]:
+    issues: list[str] = data.get("issues", [])
+    return [f"{len(issues)} issue(s) found, {data.get('errors')} of them errors", *issues[:SHOWN_LINES]]
+
+
+def _report(data: Data) -> list[str]:
+    run = data.get("tests_run")
+    count = f", {run} run" if run else ""
+    return [f"tests {'passed' if data.get('passed') else 'failed'}{count}", *data.get("failures", [])[:SHOWN_LINES]]
+
+
+def _merged(data: Data) -> list[str]:
+    return [f"merged as {str(data.get('commit'))[:10]} ({len(data.get('files', []))} file(s))"]
+
+
+def _checks(data: Data) -> list[str]:
+    error: Data = data.get("error") or {}
+    told = f"{data.get('state')} {data.get('phase') or ''}".rstrip()
+    return [told, *_lines(error.get("message"))]
+
+
+def _cancelling(data: Data) -> list[str]:
+    return [f"the job is being cancelled: {data.get('reason')}"]
+
+
+def _finished(data: Data) -> list[str]:
+    record: Data = data.get("record", {})
+    error: Data = record.get("error") or {}
+    commit = f" at {record['commit'][:10]}" if record.get("commit") else ""
+    told = [
+        f"job {data.get('status')} after {record.get('duration_s', 0):.1f} s, branch {record.get('branch')}{commit}"
+    ]
+    told += _lines(error.get("message"))
+    return [*told, f"hint: {error['hint']}"] if error.get("hint") else told
+
+
+_TELLERS: dict[str, Callable[[Data], list[str]]] = {
+    "job.started": _job_started,
+    "job.cancelling": _cancelling,
+    "job.finished": _finished,
+    "task.state": _task_state,
+    "task.merged": _merged,
+    "pipeline.phase": _phase,
+    "pipeline.feedback": _feedback,
+    "merge.conflict": _conflict,
+    "action.done": _action,
+    "inspector.issues": _issues,
+    "tester.report": _report,
+    "checks.state": _checks,
+}

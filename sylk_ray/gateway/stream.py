@@ -1,0 +1,141 @@
+"""A job's events as server-sent events: kept ones first, then live ones, without a gap between.
+
+The cursor is the session's sequence number. Whatever is lost on the way here (a full queue, an agent that was put
+away, a router that died) shows as a jump in the numbers or as silence, and both end in reading the history again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from sylk_ray.errors import SylkError
+from sylk_ray.gateway.answers import ErrorAnswer, ErrorDetail
+from sylk_ray.gateway.front import Front
+from sylk_ray.gateway.watching import BOUND, Watch
+from sylk_ray.messaging import DeliveryError, Event
+from sylk_ray.sessions import JobRecord, JobState
+
+KEEP_ALIVE_S = 10.0
+_PREPARED_S = 0.1
+FINISHED = "job.finished"
+
+
+class JobStream:
+    """One client's view of one job."""
+
+    def __init__(
+        self,
+        front: Front,
+        job: JobRecord,
+        after: int,
+        *,
+        follow: bool = True,
+        keep_alive_s: float = KEEP_ALIVE_S,
+        bound: int = BOUND,
+    ) -> None:
+        self._front = front
+        self._job = job
+        self._position = after
+        self._follow = follow
+        self._keep_alive_s = keep_alive_s
+        self._bound = bound
+        self._said = time.monotonic()
+
+    async def frames(self) -> AsyncIterator[bytes]:
+        """The stream; it ends after job.finished, or with an explicit ``stream.*`` event."""
+        session = self._job.session_id
+        try:
+            with self._front.hub.watch(session, self._bound) as watch:
+                async for event in self._events(watch):
+                    self._said = time.monotonic()
+                    yield b": keep-alive\n\n" if event is None else frame(event)
+                    if event is not None and event.kind == FINISHED:
+                        return
+                yield ending(watch.ended or "no_more")
+        except SylkError as error:
+            yield failing(error)
+        finally:
+            self._front.release(session)
+
+    async def _events(self, watch: Watch) -> AsyncIterator[Event | None]:
+        """Events, and None where the client should hear that the stream lives."""
+        while not watch.ended:
+            job = self._job = await self._front.job(self._job.job_id)
+            if job.status.over:
+                for event in await self._front.kept(job.session_id, self._position):
+                    self._position = event.sequence
+                    yield event
+                yield finished(job)
+                return
+            if job.status is JobState.PREPARED and not self._follow:
+                return
+            if job.status is JobState.PREPARED or not await self._subscribed():
+                await watch.next(_PREPARED_S)
+                if time.monotonic() - self._said >= self._keep_alive_s:
+                    yield None
+                continue
+            while missed := await self._missed():
+                for event in missed:
+                    self._position = event.sequence
+                    yield event
+            if not self._follow:
+                return
+            async for event in self._live(watch):
+                yield event
+
+    async def _live(self, watch: Watch) -> AsyncIterator[Event | None]:
+        """What arrives, until silence or a jump in the numbers asks for another look."""
+        while not watch.ended:
+            event = await watch.next(self._keep_alive_s)
+            if event is None:
+                if not watch.ended:
+                    yield None
+                return
+            if event.sequence == 0:
+                yield event
+            elif event.sequence == self._position + 1:
+                self._position = event.sequence
+                yield event
+            elif event.sequence > self._position:
+                return
+
+    async def _subscribed(self) -> bool:
+        try:
+            self._last = await self._front.subscribe(self._job.session_id)
+        except DeliveryError:
+            return False  # the session opens or closes at this moment
+        return True
+
+    async def _missed(self) -> list[Event]:
+        if self._last <= self._position:
+            return []
+        try:
+            return await self._front.history(self._job.session_id, self._position)
+        except DeliveryError:
+            return []
+
+
+def frame(event: Event) -> bytes:
+    """One event; a passing one has no id, so that it never becomes a cursor."""
+    cursor = f"id: {event.sequence}\n" if event.sequence else ""
+    return f"{cursor}event: {event.kind}\ndata: ".encode() + msgspec.json.encode(event) + b"\n\n"
+
+
+def finished(job: JobRecord) -> Event:
+    """The end of a job whose own last event was never written: its cell died, or it was never started."""
+    data = {"status": job.status.value, "record": msgspec.to_builtins(job), "synthetic": True}
+    return Event(FINISHED, job.session_id, data=data, at=time.time())
+
+
+def ending(why: str) -> bytes:
+    """Tell a client that the stream ends before the job does, and that it may come back with its cursor."""
+    return f"event: stream.ended\ndata: {msgspec.json.encode({'reason': why}).decode()}\n\n".encode()
+
+
+def failing(error: SylkError) -> bytes:
+    """Tell a client why the stream cannot go on."""
+    detail = ErrorAnswer(ErrorDetail(error.code, error.message, error.hint, error.exit_code))
+    return b"event: stream.failed\ndata: " + msgspec.json.encode(detail) + b"\n\n"

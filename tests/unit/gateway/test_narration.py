@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+
+from sylk_ray.gateway.narration import grants_told, narrate
+from sylk_ray.messaging import Event
+
+
+def told(kind, task="", **data):
+    return [line[10:] for line in narrate(Event(kind, "s", task, data, 1, 1.0))]
+
+
+@pytest.mark.parametrize(
+    ("event", "lines"),
+    [
+        (("task.state", "a", {"state": "succeeded", "attempt": 1}), ["a: succeeded"]),
+        (("task.state", "a", {"state": "running", "attempt": 2}), ["a: running (attempt 2)"]),
+        (
+            ("task.state", "a", {"state": "failed", "error": {"message": "no\nmore", "hint": "try"}}),
+            ["a: failed: no", "more", "hint: try"],
+        ),
+        (("task.state", "a", {"state": "queued"}), []),
+        (("task.progress", "a", {"line": "x"}), []),
+        (("some.other", "a", {}), []),
+        (("pipeline.phase", "a", {"phase": "testing"}), ["a: the tester runs the tests"]),
+        (("pipeline.phase", "a", {"phase": "completed"}), []),
+        (
+            ("pipeline.phase", "a", {"phase": "running", "loops": {"inspector": 1, "tester": 2}}),
+            ["a: the engineer is at work (sent back by the inspector 1x, by the tester 2x)"],
+        ),
+        (
+            ("pipeline.feedback", "a", {"by": "tester", "loop": 1, "text": "x failed"}),
+            ["a: sent back by the tester, loop 1:", "x failed"],
+        ),
+        (("merge.conflict", "a", {"text": "f.py"}), ["a: its work conflicts with what was merged meanwhile:", "f.py"]),
+        (("action.done", "a", {"action": "run", "summary": "ran it"}), ["a: run: ran it"]),
+        (
+            ("inspector.issues", "a", {"errors": 1, "issues": ["f.py:1: bad"]}),
+            ["a: 1 issue(s) found, 1 of them errors", "f.py:1: bad"],
+        ),
+        (
+            ("tester.report", "a", {"passed": False, "tests_run": 3, "failures": ["t: x"]}),
+            ["a: tests failed, 3 run", "t: x"],
+        ),
+        (("task.merged", "a", {"commit": "abcdef0123456", "files": ["x"]}), ["a: merged as abcdef0123 (1 file(s))"]),
+        (("checks.state", "session-checks", {"state": "running", "phase": ""}), ["session-checks: running"]),
+        (("job.cancelling", "", {"reason": "why not"}), ["the job is being cancelled: why not"]),
+    ],
+)
+def test_each_kind_of_event_has_its_words(event, lines):
+    kind, task, data = event
+    assert told(kind, task, **data) == lines
+
+
+def test_a_started_job_names_its_layers_and_what_was_granted():
+    lines = told(
+        "job.started",
+        job="j-1",
+        name="tidy",
+        branch="sylk/t",
+        layers=[["a", "b"], ["c"]],
+        grants={"write": ["/x"], "network": True, "env": ["HOME"]},
+        warnings=["2 uncommitted change(s)"],
+    )
+    assert lines == [
+        "job tidy (j-1) started on branch sylk/t: a, b -> c",
+        "granted: its tools may write to /x",
+        "granted: its tools may use the network",
+        "granted: its tools may see HOME of the environment",
+        "note: 2 uncommitted change(s)",
+    ]
+    assert grants_told({}) == []
+
+
+def test_what_a_tool_prints_cannot_command_the_terminal():
+    assert "\x1b" not in "".join(told("action.done", "a", action="run", summary="\x1b[2Jgone"))
+
+
+def test_a_long_text_is_cut():
+    assert (
+        told("pipeline.feedback", "a", by="x", loop=1, text="\n".join("abcdefghijklmnopqrst"))[-1] == "... 8 more lines"
+    )

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from sylk_ray.gateway.stream import JobStream
+from sylk_ray.gateway.watching import Watch
+from sylk_ray.messaging import Address, Event
+from sylk_ray.runtime.directory import router_of
+from sylk_ray.runtime.history import Published, ReadHistory
+from sylk_ray.sessions import JobState
+
+from .conftest import a_job
+
+
+class Client:
+    """Reads frames of a stream as a program would."""
+
+    def __init__(self, runtime, job, after=0, **how):
+        self.frames = JobStream(runtime.front, job, after, **how).frames()
+
+    async def next(self):
+        text = (await asyncio.wait_for(anext(self.frames), 10)).decode()
+        if text.startswith(":"):
+            return ":", None, None
+        lines = dict(line.split(": ", 1) for line in text.strip().splitlines())
+        return lines["event"], lines.get("id"), json.loads(lines["data"])
+
+    async def until(self, kind):
+        found = []
+        while not found or found[-1][0] != kind:
+            found.append(await self.next())
+        return found
+
+    async def rest(self):
+        found = []
+        try:
+            while True:
+                found.append(await self.next())
+        except StopAsyncIteration:
+            return found
+
+
+async def publish(runtime, job, *kinds, passing=False):
+    source = Address(job.session_id, "orchestrator", "main")
+    for kind in kinds:
+        event = Event(kind, job.session_id, data={"status": "succeeded"})
+        await runtime.hosts["a"].tell(source, router_of(job.session_id), Published(event, passing), timeout=5)
+    # The router handles its mail in order: once it answers, the events are kept.
+    await runtime.hosts["a"].ask(source, router_of(job.session_id), ReadHistory(limit=0), timeout=5)
+
+
+async def test_kept_events_come_first_then_live_ones_and_the_end(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one", "two")
+    client = Client(runtime, job)
+    assert [each[:2] for each in await client.until("two")] == [("one", "1"), ("two", "2")]
+    await publish(runtime, job, "three", "job.finished")
+    assert [each[:2] for each in await client.rest()] == [("three", "3"), ("job.finished", "4")]
+
+
+async def test_a_client_that_comes_back_gets_what_it_missed_and_nothing_twice(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, *(f"e{number}" for number in range(1, 51)))
+    client = Client(runtime, job, after=20)
+    await publish(runtime, job, *(f"e{number}" for number in range(51, 101)), "job.finished")
+    found = await client.rest()
+    assert [int(each[1]) for each in found] == list(range(21, 102))
+
+
+async def test_events_published_while_streams_begin_are_seen_once_and_in_order(runtime):
+    job = runtime.open(a_job())
+    clients = [Client(runtime, job) for _ in range(5)]
+
+    async def speak():
+        for number in range(200):
+            await publish(runtime, job, f"e{number}")
+        await publish(runtime, job, "job.finished")
+
+    *found, _ = await asyncio.gather(*(client.rest() for client in clients), speak())
+    for each in found:
+        assert [int(identity) for _, identity, _ in each] == list(range(1, 202))
+
+
+async def test_a_passing_event_has_no_id(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one")
+    client = Client(runtime, job)
+    await client.until("one")
+    await publish(runtime, job, "task.progress", passing=True)
+    assert (await client.next())[:2] == ("task.progress", None)
+
+
+async def test_an_event_that_was_lost_on_the_way_is_read_again(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one")
+    client = Client(runtime, job)
+    await client.until("one")
+    await publish(runtime, job, "two")
+    watch = next(iter(runtime.front.hub._watches[job.session_id]))
+    await watch._arrived.wait()
+    watch._events.clear()  # as when the gateway's agent was put away in between
+    await publish(runtime, job, "three", "job.finished")
+    assert [each[0] for each in await client.rest()] == ["two", "three", "job.finished"]
+
+
+async def test_a_slow_client_is_told_that_its_stream_ends(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one")
+    client = Client(runtime, job, bound=10)
+    await client.until("one")
+    runtime.front.hub.spread(job.session_id, [Event("e", job.session_id, sequence=n) for n in range(2, 14)])
+    assert await client.rest() == [("stream.ended", None, {"reason": "too_slow"})]
+
+
+async def test_silence_is_filled_and_a_job_whose_cell_died_ends(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one")
+    client = Client(runtime, job, keep_alive_s=0.02)
+    await client.until("one")
+    assert (await client.next())[0] == ":"
+    await runtime.close(job, JobState.FAILED)
+    found = [each for each in await client.rest() if each[0] != ":"]
+    assert [each[:2] for each in found] == [("job.finished", None)]
+    assert found[0][2]["data"]["record"]["status"] == "failed"
+
+
+async def test_a_job_that_is_over_is_read_from_its_directory(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one", "job.finished")
+    await runtime.close(job, JobState.SUCCEEDED)
+    assert [each[1] for each in await Client(runtime, job).rest()] == ["1", "2"]
+    assert [each[1] for each in await Client(runtime, job, after=1).rest()] == ["2"]
+
+
+async def test_a_prepared_job_is_waited_for(runtime, guide):
+    job = guide.jobs["j-1"] = a_job(status=JobState.PREPARED)
+    client = Client(runtime, job, keep_alive_s=0.02)
+    assert (await client.next())[0] == ":"
+    runtime.open(a_job())
+    await publish(runtime, job, "one")
+    assert (await client.until("one"))[-1][1] == "1"
+
+
+async def test_without_following_the_stream_ends_after_the_events_so_far(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one", "two")
+    found = await Client(runtime, job, follow=False).rest()
+    assert [each[0] for each in found] == ["one", "two", "stream.ended"]
+
+
+async def test_the_last_event_id_resumes_over_http(runtime, http):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one", "two", "job.finished")
+    answer = await http.get("/jobs/j-1/events", headers={"Last-Event-ID": "1"})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert [line for line in answer.text.splitlines() if line.startswith("id")] == ["id: 2", "id: 3"]
+    assert "id: 1\n" in (await http.get("/jobs/j-1/events?after=0")).text
+
+
+async def test_when_the_last_client_leaves_the_router_is_told(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one")
+    client = Client(runtime, job)
+    await client.until("one")
+    await client.frames.aclose()
+    await asyncio.gather(*runtime.front._chores)
+    router = runtime.hosts["a"]._slots[router_of(job.session_id)].agent
+    assert not router._watchers
+
+
+async def test_the_end_of_the_gateway_ends_the_streams(runtime):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one")
+    client = Client(runtime, job)
+    await client.until("one")
+    runtime.front.hub.close()
+    assert await client.rest() == [("stream.ended", None, {"reason": "closing"})]
+
+
+async def test_passing_events_are_left_out_before_kept_ones_are_lost():
+    watch = Watch(bound=4)
+    for sequence in (1, 2, 0, 3):
+        watch.put(Event("e", "s", sequence=sequence))
+    assert [(await watch.next(0)).sequence for _ in range(3)] == [1, 2, 3]
+    assert await watch.next(0) is None
+
+
+@pytest.mark.parametrize("given", ["", "x", "-1"])
+async def test_a_strange_last_event_id_begins_at_the_beginning(runtime, http, given):
+    job = runtime.open(a_job())
+    await publish(runtime, job, "one", "job.finished")
+    assert "id: 1\n" in (await http.get("/jobs/j-1/events", headers={"Last-Event-ID": given})).text
