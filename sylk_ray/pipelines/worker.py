@@ -26,6 +26,8 @@ class Stopped(Exception):
 class Worker(Agent[None]):
     """Runs its work as a task of its own, so that StopWork can cancel it while the handler waits for it."""
 
+    keeps_nothing = True
+
     def __init__(self) -> None:
         self._task: asyncio.Task[Any] | None = None
         self._stopped_attempt = 0

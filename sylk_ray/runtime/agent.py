@@ -48,6 +48,8 @@ class Agent(Generic[StateT]):
 
     role: ClassVar[str] = ""
     handlers: ClassVar[dict[type[Message], HandlerSpec]] = {}
+    keeps_nothing: ClassVar[bool] = False
+    """Whether an agent without a state may be put away while idle: it loses whatever its attributes hold."""
     state_type: ClassVar[type[msgspec.Struct] | None] = None
     state: StateT
 

@@ -130,13 +130,15 @@ class Host:
     async def deactivate_idle(self, idle_s: float) -> int:
         """Put away agents that have had no mail for that long; returns how many. Their state stays.
 
-        An agent without a declared state may hold anything in its attributes, so it is left where it is.
+        One that keeps things in its attributes stays: they would be lost.
         """
         now = time.monotonic()
         idle = [
             slot
             for slot in self._slots.values()
-            if slot.agent.state_type is not None and not slot.busy and now - slot.idle_since >= idle_s
+            if (slot.agent.state_type is not None or slot.agent.keeps_nothing)
+            and not slot.busy
+            and now - slot.idle_since >= idle_s
         ]
         await self._put_away(idle)
         return len(idle)
@@ -158,6 +160,8 @@ class Host:
                     self._fail(envelope, SessionClosed(f"{slot.address} was put away before it could answer"))
             if left:
                 log.warning("%s was put away with %d messages unread", slot.address, len(left))
+            if not slot.ready:
+                continue
             try:
                 await slot.agent.on_deactivate()
             except Exception:
@@ -479,6 +483,8 @@ class Host:
         except _ActivationFailed as failure:
             self._slots.pop(slot.address, None)
             self._fail(envelope, failure.error)
+        finally:
+            slot.idle_since = time.monotonic()
 
     async def _handle(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
         address = slot.address

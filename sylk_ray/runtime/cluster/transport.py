@@ -29,13 +29,26 @@ class RayTransport:
 
     async def deliver(self, cell: str, payload: bytes) -> bytes:
         """Raises PeerLost or PeerUnavailable; an error that the cell itself raised comes as it was."""
-        handle = self._handles.get(cell)
-        if handle is None:
+        known = self._handles.get(cell)
+        if known is not None:
             try:
-                handle = await asyncio.to_thread(ray.get_actor, cell, self._namespace)
-            except ValueError as problem:
-                raise PeerLost(f"Ray knows no actor {cell!r}") from problem
-            self._handles[cell] = handle
+                return await self._call(cell, known, payload)
+            except PeerLost:
+                # The system's cells come back under their old names: the name may lead to a new actor by now.
+                if (await self._find(cell))._actor_id == known._actor_id:
+                    raise
+        return await self._call(cell, await self._find(cell), payload)
+
+    async def _find(self, cell: str) -> Any:
+        try:
+            handle = await asyncio.to_thread(ray.get_actor, cell, self._namespace)
+        except ValueError as problem:
+            self._handles.pop(cell, None)
+            raise PeerLost(f"Ray knows no actor {cell!r}") from problem
+        self._handles[cell] = handle
+        return handle
+
+    async def _call(self, cell: str, handle: Any, payload: bytes) -> bytes:
         try:
             return await handle.deliver.remote(payload)
         except ActorUnavailableError as problem:

@@ -9,6 +9,7 @@ from sylk_ray.messaging import (
     Address,
     CellLost,
     DeadlinePassed,
+    Event,
     HandlerFailed,
     MailboxFull,
     NoHandler,
@@ -173,6 +174,17 @@ async def test_an_idle_agent_is_put_away_and_comes_back_with_its_state(cells, me
     assert await host.ask(me, target, Total(), timeout=5) == 4
 
 
+async def test_an_idle_agent_that_keeps_things_in_its_attributes_is_not_put_away(cells, me):
+    router = cells["a"]
+    await router.publish(me, Event("task.started", "s", "one"))
+    while not FakeRouter.events:
+        await asyncio.sleep(0)
+    before = {agent.address for agent in router.agents()}
+    await asyncio.sleep(0)
+    await router.deactivate_idle(0)
+    assert {agent.address for agent in router.agents()} == before
+
+
 async def test_a_closed_session_refuses_and_its_requests_in_flight_fail(cells, me, place):
     place(ONE, "b")
     slow = asyncio.create_task(cells["a"].ask(me, ONE, Slow(), timeout=5))
@@ -199,8 +211,6 @@ async def test_a_dead_cell_fails_what_waits_for_it(cells, me, place):
 
 
 async def test_what_is_published_reaches_the_router(cells, me):
-    from sylk_ray.messaging import Event
-
     await cells["b"].publish(me, Event("task.started", "s", "one"))
     while not FakeRouter.events:
         await asyncio.sleep(0)
