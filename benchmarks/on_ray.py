@@ -223,7 +223,11 @@ def _quantile(ordered: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
-async def measure() -> list[Row]:
+async def _all(home: Path) -> list[Row]:
+    return [*await messages(home), *await cells(home), *await graphs(home)]
+
+
+def measure() -> list[Row]:
     """All rows, on a cluster that is started and ended here."""
     home = Path(tempfile.mkdtemp(prefix="sylk-bench-"))
     os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
@@ -236,7 +240,7 @@ async def measure() -> list[Row]:
         from sylk_ray.runtime.cluster.bootstrap import connect
 
         connect(head.address)
-        rows = [*await messages(home), *await cells(home), *await graphs(home)]
+        rows = asyncio.run(_all(home))
         ray.shutdown()
     finally:
         stop_head(head.pid)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +109,8 @@ def start(cluster, tmp_path) -> Iterator[Callable[..., Awaitable[Runtime]]]:
 
 
 @pytest.fixture
-async def packed(start) -> AsyncIterator[Runtime]:
-    yield await start(density="packed", cells=2)
+async def packed(start) -> Runtime:
+    return await start(density="packed", cells=2)
 
 
 @pytest.fixture

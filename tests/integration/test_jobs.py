@@ -61,7 +61,9 @@ name: sent_back
 tasks:
   break_it:
     engineer: [{edit: {path: shop.py, old: "'shop'", new: "'store'"}}]
-    on_feedback: [{run: {command: "printf '%s' {{ feedback | shquote }} > feedback.txt && sed -i s/store/shop/ shop.py"}}]
+    on_feedback:
+      - run: printf '%s' {{ feedback | shquote }} > feedback.txt
+      - run: sed -i s/store/shop/ shop.py
     tester: python -m pytest -q
 """
     record = await packed.run(job, repo, "demo")
