@@ -1,0 +1,58 @@
+"""The README's code blocks, run as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / "README.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+SHELL = [text for language, text in BLOCKS if language == "sh"]
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in os.environ if not name.startswith(("RAY_", "SYLK_", "PYTHONPATH"))}
+    return {**kept, "TMPDIR": str(tmp_path), "SYLK_DEMO_DIR": str(tmp_path / "demo")}
+
+
+def bash(script: str, tmp_path: Path) -> str:
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.timeout(900)
+def test_the_demo_leaves_a_branch_of_tested_commits(tmp_path):
+    output = bash(SHELL[0], tmp_path)
+    assert "succeeded" in output
+    assert re.search(r"\d+ files changed, \d+ insertions", output)
+
+
+@pytest.mark.timeout(300)
+def test_a_first_job_and_a_look_around(tmp_path):
+    # One shell for both blocks, as a reader has; whatever happens, the runtime is ended.
+    assert len(SHELL) == 3
+    output = bash(f"trap 'sylk down --now >/dev/null' EXIT\n{SHELL[1]}\n{SHELL[2]}", tmp_path)
+    assert "Use pathlib" in output
+    assert "Say so" in output
+
+
+def test_the_python_examples_run(tmp_path):
+    for language, text in BLOCKS:
+        if language == "python":
+            path = tmp_path / "example.py"
+            path.write_text(text)
+            done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
+            assert done.stdout.strip() == "Hello Ada"
