@@ -24,6 +24,7 @@ import psutil
 from sylk_ray.errors import SylkError
 
 START_TIMEOUT_S = 60.0
+LONGEST_BASE = 24
 
 
 class RayDidNotStart(SylkError):
@@ -60,9 +61,11 @@ def ray_environment(home: Path) -> dict[str, str]:
 
 
 def temp_dir(home: Path) -> Path:
-    """Ray's files. Under the system's temporary folder, for socket paths may have 107 bytes at most."""
+    """Ray's files: under the system's temporary folder, or /tmp where that has a long name, for Ray puts sockets
+    there and the path of a socket may have 107 bytes at most."""
     name = hashlib.blake2b(str(home).encode(), digest_size=5).hexdigest()
-    return Path(tempfile.gettempdir()) / f"sylk-{os.getuid()}-{name}"
+    base = Path(tempfile.gettempdir())
+    return (base if len(str(base)) <= LONGEST_BASE else Path("/tmp")) / f"sylk-{os.getuid()}-{name}"
 
 
 def free_port() -> int:
