@@ -38,10 +38,6 @@ def reply_type(request: type[Request[Any]]) -> Any:
     """The ``Reply`` of ``Request[Reply]``; a request that names none is answered by None."""
     for base in getattr(request, "__orig_bases__", ()):
         if get_origin(base) is Request:
-            (reply,) = get_args(base)
-            if isinstance(reply, str):
-                reply = get_type_hints(
-                    type("_", (), {"__annotations__": {"r": reply}, "__module__": request.__module__})
-                )["r"]
-            return reply
+            names = type("names", (), {"__annotations__": {"reply": get_args(base)[0]}, "__module__": request.__module__})
+            return get_type_hints(names)["reply"]
     return type(None)

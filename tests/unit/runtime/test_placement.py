@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sylk_ray.runtime.placement import Packing
+
+
+@pytest.fixture
+def packing() -> Packing:
+    packing = Packing(most_cells=2, slack=3)
+    packing.add_cell("a")
+    packing.add_cell("b")
+    return packing
+
+
+def test_sessions_go_to_the_emptiest_cell(packing):
+    assert [packing.open_session(name) for name in ("s", "t", "u")] == ["a", "b", "a"]
+
+
+def test_a_sessions_main_agents_and_its_first_groups_are_at_home(packing):
+    home = packing.open_session("s")
+    assert packing.place("s", "main") == home
+    assert packing.place("s", "task_1") == home
+
+
+def test_groups_beyond_the_slack_go_elsewhere_and_stay_where_they_are(packing):
+    packing.open_session("s")
+    places = [packing.place("s", f"task_{number}") for number in range(6)]
+    assert set(places) == {"a", "b"}
+    assert [packing.place("s", f"task_{number}") for number in range(6)] == places
+    assert packing.cells_of("s") == ["a", "b"]
+
+
+def test_a_new_cell_is_wanted_while_there_may_be_more_and_none_is_empty():
+    packing = Packing(most_cells=2, slack=3)
+    assert packing.wants_cell()
+    packing.add_cell("a")
+    assert not packing.wants_cell()
+    packing.open_session("s")
+    assert packing.wants_cell()
+    packing.add_cell("b")
+    packing.open_session("t")
+    assert not packing.wants_cell()
+
+
+def test_a_dead_cell_gives_the_sessions_that_it_hits(packing):
+    packing.open_session("s")
+    packing.open_session("t")
+    for number in range(6):
+        packing.place("s", f"task_{number}")
+    assert packing.lose_cell("b") == ["s", "t"]
+    assert packing.cells == ["a"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["open", "close", "place"]), st.integers(0, 5), st.integers(0, 9))))
+def test_load_is_given_back_whatever_happens(steps):
+    packing = Packing(most_cells=3, slack=2)
+    for cell in "abc":
+        packing.add_cell(cell)
+    opened: set[str] = set()
+    for what, session_number, group in steps:
+        session = f"s{session_number}"
+        if what == "open":
+            packing.open_session(session)
+            opened.add(session)
+        elif what == "close":
+            packing.close_session(session)
+            opened.discard(session)
+        elif session in opened:
+            assert packing.place(session, f"g{group}") in "abc"
+    for session in opened:
+        packing.close_session(session)
+    assert all(load == 0 for load in packing._load.values())
