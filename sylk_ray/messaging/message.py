@@ -38,6 +38,6 @@ def reply_type(request: type[Request[Any]]) -> Any:
     """The ``Reply`` of ``Request[Reply]``; a request that names none is answered by None."""
     for base in getattr(request, "__orig_bases__", ()):
         if get_origin(base) is Request:
-            names = type("names", (), {"__annotations__": {"reply": get_args(base)[0]}, "__module__": request.__module__})
-            return get_type_hints(names)["reply"]
+            declared = {"__annotations__": {"reply": get_args(base)[0]}, "__module__": request.__module__}
+            return get_type_hints(type("declared", (), declared))["reply"]
     return type(None)

@@ -194,12 +194,11 @@ class Host:
     async def ask(self, source: Address, target: Address, message: Request[ReplyT], *, timeout: float) -> ReplyT:
         """See Context.ask."""
         self._check_allowed(source, target, False)
-        loop = asyncio.get_running_loop()
         identity = self._next_id()
-        answer: asyncio.Future[Any] = loop.create_future()
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         envelope = Envelope(identity, source, target, message, True, self.clock.now() + timeout)
         self._asks[identity] = (answer, self.directory.route(target) or "", source)
-        timer = loop.call_later(timeout, self._too_late, answer, envelope, timeout)
+        timer = self.clock.call_later(timeout, lambda: self._too_late(answer, envelope, timeout))
         try:
             await self._send(envelope, timeout)
             reply = await answer
@@ -287,14 +286,15 @@ class Host:
         link = self._link(cell)
         for packet in packets:
             link.post(packet)
+        late = DeadlinePassed(
+            f"cell {cell} did not take {len(envelopes)} message(s) for {envelopes[0].target} within {timeout:g} s",
+            hint="it may be blocked by a handler that does not await, see `sylk ps`",
+        )
+        timer = self.clock.call_later(timeout, lambda: receipt.give_up(late))
         try:
-            async with asyncio.timeout(timeout):
-                await receipt.wait()
-        except TimeoutError:
-            raise DeadlinePassed(
-                f"cell {cell} did not take {len(envelopes)} message(s) for {envelopes[0].target} within {timeout:g} s",
-                hint="it may be blocked by a handler that does not await, see `sylk ps`",
-            ) from None
+            await receipt.wait()
+        finally:
+            timer.cancel()
 
     def _link(self, cell: str) -> PeerLink:
         link = self._links.get(cell)
@@ -407,7 +407,7 @@ class Host:
                 raise SessionClosed(f"session {target.session} is closed")
             raise UnknownAddress(f"{target}: cell {self.cell} hosts no session {target.session!r}")
         agent = self._roles.agent_class(target.role)()
-        slot = self._slots[target] = Slot(target, agent, self.settings.mailbox_bound)
+        slot = self._slots[target] = Slot(target, agent, self.settings.mailbox_bound, self.clock)
         return slot
 
     def _spec(self, slot: Slot, envelope: Envelope) -> HandlerSpec:

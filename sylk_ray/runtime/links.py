@@ -173,7 +173,8 @@ class PeerLink:
             held = self._held[packet.target] = deque()
             delay = self._retry_s.get(packet.target, _FIRST_RETRY_S)
             self._retry_s[packet.target] = min(delay * 2, _LAST_RETRY_S)
-            asyncio.get_running_loop().call_later(delay, self._release, packet.target)
+            target = packet.target
+            self._clock.call_later(delay, lambda: self._release(target))
         held.append(packet)
 
     def _release(self, target: Address) -> None:

@@ -7,15 +7,17 @@ from collections import deque
 
 from sylk_ray.messaging import MailboxFull
 from sylk_ray.messaging.wire import Envelope
+from sylk_ray.runtime.clock import Clock
 
 
 class Mailbox:
     """Order is kept: once one sender waits, every later one waits behind it."""
 
-    __slots__ = ("_bound", "_mail", "_waiting")
+    __slots__ = ("_bound", "_clock", "_mail", "_waiting")
 
-    def __init__(self, bound: int) -> None:
+    def __init__(self, bound: int, clock: Clock) -> None:
         self._bound = bound
+        self._clock = clock
         self._mail: deque[Envelope] = deque()
         self._waiting: deque[tuple[Envelope, asyncio.Future[None]]] = deque()
 
@@ -36,17 +38,22 @@ class Mailbox:
         taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         place = (envelope, taken)
         self._waiting.append(place)
+        timer = self._clock.call_later(timeout, lambda: self._give_up(envelope, taken, timeout))
         try:
-            async with asyncio.timeout(timeout):
-                await taken
-        except TimeoutError:
-            raise MailboxFull(
-                f"{envelope.target} stayed full ({self._bound} messages) for {timeout:g} s",
-                hint="it is slower than its senders: send less, or raise mailbox_bound",
-            ) from None
+            await taken
         finally:
+            timer.cancel()
             if place in self._waiting:
                 self._waiting.remove(place)
+
+    def _give_up(self, envelope: Envelope, taken: asyncio.Future[None], waited: float) -> None:
+        if not taken.done():
+            taken.set_exception(
+                MailboxFull(
+                    f"{envelope.target} stayed full ({self._bound} messages) for {waited:g} s",
+                    hint="it is slower than its senders: send less, or raise mailbox_bound",
+                )
+            )
 
     def take(self) -> Envelope:
         """The next envelope; raises IndexError when there is none."""

@@ -31,6 +31,12 @@ class CountedReceipt:
         if self._left == 0 and not self._done.done():
             self._done.set_result(None)
 
+    def give_up(self, error: SylkError) -> None:
+        """Wait no longer; what is still under way may yet arrive."""
+        if not self._done.done():
+            self._error = self._error or error
+            self._done.set_result(None)
+
     async def wait(self) -> None:
         """Return when all are settled; raises the first refusal."""
         await self._done

@@ -10,6 +10,7 @@ import msgspec
 
 from sylk_ray.messaging import Address
 from sylk_ray.runtime.agent import Agent
+from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.mailbox import Mailbox
 
 AgentState = Literal["activating", "idle", "busy"]
@@ -34,10 +35,10 @@ class Slot:
 
     __slots__ = ("address", "agent", "concurrent", "drain", "handled", "handling", "idle_since", "mailbox", "ready")
 
-    def __init__(self, address: Address, agent: Agent[Any], bound: int) -> None:
+    def __init__(self, address: Address, agent: Agent[Any], bound: int, clock: Clock) -> None:
         self.address = address
         self.agent = agent
-        self.mailbox = Mailbox(bound)
+        self.mailbox = Mailbox(bound, clock)
         self.drain: asyncio.Task[None] | None = None
         self.concurrent: set[asyncio.Task[None]] | None = None
         self.ready = False

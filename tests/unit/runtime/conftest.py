@@ -12,6 +12,7 @@ from sylk_ray.config import Settings
 from sylk_ray.messaging import SHARED, Address, Event, Message, Request
 from sylk_ray.runtime import (
     Agent,
+    Clock,
     Context,
     Host,
     LocalTransport,
@@ -136,7 +137,13 @@ Cells = dict[str, Host]
 
 
 @pytest.fixture
-async def cells(tmp_path) -> AsyncIterator[Cells]:
+def clock() -> Clock:
+    """The system's clock; a test module that drives time has a fixture of its own."""
+    return SystemClock()
+
+
+@pytest.fixture
+async def cells(tmp_path, clock) -> AsyncIterator[Cells]:
     """Cells ``system``, ``a`` (with the router of sessions s and t) and ``b``, all hosting s; ``a`` hosts t."""
     FakeRouter.places, FakeRouter.events = {}, []
     transport = LocalTransport()
@@ -144,9 +151,7 @@ async def cells(tmp_path) -> AsyncIterator[Cells]:
     settings = Settings(home=tmp_path, mailbox_bound=8)
     hosts: Cells = {}
     for name in ("system", "a", "b"):
-        host = Host(
-            name, roles=roles, transport=transport, journal=MemoryJournal(), clock=SystemClock(), settings=settings
-        )
+        host = Host(name, roles=roles, transport=transport, journal=MemoryJournal(), clock=clock, settings=settings)
         hosts[name] = host
         transport.join(name, host.receive)
     hosts["transport"] = transport  # type: ignore[assignment]

@@ -6,6 +6,7 @@ import pytest
 
 from sylk_ray.messaging import Address, MailboxFull
 from sylk_ray.messaging.wire import Envelope
+from sylk_ray.runtime import ManualClock
 from sylk_ray.runtime.mailbox import Mailbox
 
 ME = Address("s", "a", "b")
@@ -16,7 +17,7 @@ def letter(number: int) -> Envelope:
 
 
 async def test_a_full_mailbox_takes_waiting_letters_in_order_as_room_comes():
-    mailbox = Mailbox(2)
+    mailbox = Mailbox(2, ManualClock())
     assert mailbox.offer(letter(0))
     assert mailbox.offer(letter(1))
     waiting = [asyncio.create_task(mailbox.put(letter(number), 5)) for number in (2, 3)]
@@ -29,16 +30,22 @@ async def test_a_full_mailbox_takes_waiting_letters_in_order_as_room_comes():
 
 
 async def test_who_waits_too_long_is_refused_and_leaves_no_letter():
-    mailbox = Mailbox(1)
+    clock = ManualClock()
+    mailbox = Mailbox(1, clock)
     mailbox.offer(letter(0))
+    waiting = asyncio.create_task(mailbox.put(letter(1), 60))
+    await asyncio.sleep(0)
+    await clock.advance(59)
+    assert not waiting.done()
+    await clock.advance(2)
     with pytest.raises(MailboxFull):
-        await mailbox.put(letter(1), 0.01)
+        await waiting
     assert mailbox.take().message == 0
     assert len(mailbox) == 0
 
 
 async def test_a_cancelled_sender_leaves_no_letter():
-    mailbox = Mailbox(1)
+    mailbox = Mailbox(1, ManualClock())
     mailbox.offer(letter(0))
     waiting = asyncio.create_task(mailbox.put(letter(1), 5))
     await asyncio.sleep(0)
@@ -49,7 +56,7 @@ async def test_a_cancelled_sender_leaves_no_letter():
 
 
 async def test_clearing_gives_the_letters_back_and_tells_who_waits():
-    mailbox = Mailbox(1)
+    mailbox = Mailbox(1, ManualClock())
     mailbox.offer(letter(0))
     waiting = asyncio.create_task(mailbox.put(letter(1), 5))
     await asyncio.sleep(0)
