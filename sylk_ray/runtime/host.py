@@ -1,5 +1,5 @@
-"""What lives inside a cell: it activates agents, delivers to them, runs their handlers one at a time, and sends
-what they say. No Ray here: the transport, the journal, the clock and the metrics are passed in."""
+"""What lives inside a cell: it gives messages to agents and sends what they say. No Ray here: the transport, the
+journal, the clock and the metrics are passed in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import asyncio
 import itertools
 import logging
 import time
-import traceback
 import uuid
 from collections.abc import Sequence
 from typing import Any, TypeVar, cast
@@ -35,24 +34,27 @@ from sylk_ray.messaging import (
 from sylk_ray.messaging.message import reply_type
 from sylk_ray.messaging.wire import Envelope, Failure, Refusal, encode_envelope, encode_refusals
 from sylk_ray.runtime.agent import HandlerSpec
+from sylk_ray.runtime.asks import Asks
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.context import Context
-from sylk_ray.runtime.directory import FLEET, Directory, LocateSession, Resolve, SessionBinding, router_of
+from sylk_ray.runtime.directory import Directory, SessionBinding, router_of
 from sylk_ray.runtime.history import Published
 from sylk_ray.runtime.inbound import Inbound
-from sylk_ray.runtime.journal import Journal, Transaction
+from sylk_ray.runtime.journal import Journal
 from sylk_ray.runtime.links import Outgoing, PeerLink
+from sylk_ray.runtime.locating import Locator
 from sylk_ray.runtime.meter import Meter, MetricsSink, NoMetrics, RoleLevel
 from sylk_ray.runtime.receipts import CountedReceipt
 from sylk_ray.runtime.roles import Roles
+from sylk_ray.runtime.running import Runner
 from sylk_ray.runtime.slots import AgentInfo, Slot
 from sylk_ray.runtime.transport import Transport
 
 ReplyT = TypeVar("ReplyT")
 
-YIELD_EVERY = 64
-"""Messages an agent handles before it lets the others have the loop."""
-CONCURRENT_BOUND = 128
+WINDOW = 8192
+"""Messages of one ``tell_all`` that are under way at once."""
+REMEMBERED_CLOSED = 10_000
 
 log = logging.getLogger("sylk.host")
 
@@ -84,14 +86,27 @@ class Host:
         self._ids = itertools.count(1)
         self._slots: dict[Address, Slot] = {}
         self._links: dict[str, PeerLink] = {}
-        self._asks: dict[str, tuple[asyncio.Future[Any], str, Address]] = {}
-        self._locating: dict[Address, asyncio.Task[str]] = {}
+        self._me = Address(SHARED, "host", cell)
+        self._asks = Asks(clock)
+        self._locator = Locator(self.directory, self._ask_as_host)
+        self._runner = Runner(
+            journal=journal,
+            clock=clock,
+            meter=self.meter,
+            context=lambda address, envelope: Context(self, address, envelope),
+            reply=self._reply,
+            fail=self._fail,
+            gone=self._gone,
+        )
         self._open: set[str] = {SHARED}
         self._closed: dict[str, None] = {}
         self._inbound = Inbound()
         self._progress_at: dict[Address, float] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stopping = False
+
+    def _gone(self, slot: Slot) -> None:
+        self._slots.pop(slot.address, None)
 
     # -- sessions ---------------------------------------------------------------------------------------------
 
@@ -105,24 +120,29 @@ class Host:
         """Put the session's agents away; their handlers are cancelled, and its messages refused from now on."""
         self._open.discard(session)
         self._closed[session] = None
-        while len(self._closed) > 10_000:
+        while len(self._closed) > REMEMBERED_CLOSED:
             self._closed.pop(next(iter(self._closed)))
         await self._put_away([slot for slot in self._slots.values() if slot.address.session == session])
-        over = SessionClosed(f"session {session} was closed")
-        for answer, _, asker in list(self._asks.values()):
-            if asker.session == session and not answer.done():
-                answer.set_exception(over)
-        self.directory.unbind(session)
+        self._asks.fail_all(lambda ask: ask.asker.session == session, SessionClosed(f"session {session} was closed"))
+        self.forget_session(session)
         await self._journal.forget(session)
 
+    def forget_session(self, session: str) -> None:
+        """Forget the ways to a session's agents: it is over, here or elsewhere."""
+        self.directory.unbind(session)
+        for key in [key for key in self._progress_at if key.session == session]:
+            del self._progress_at[key]
+
     async def stop(self, grace_s: float = 5.0) -> None:
-        """Orderly end: take no more mail, let handlers finish for ``grace_s`` seconds, put every agent away."""
+        """Orderly end: activate nobody, let handlers finish for ``grace_s`` seconds and say what they have to say,
+        then put every agent away."""
         self._stopping = True
-        busy = [slot.drain for slot in self._slots.values() if slot.drain is not None]
+        busy = [task for slot in self._slots.values() for task in slot.tasks()]
         if busy:
             await asyncio.wait(busy, timeout=grace_s)
         await self._put_away(list(self._slots.values()))
         for link in list(self._links.values()):
+            await link.flush(1.0)
             link.close(SessionClosed(f"cell {self.cell} stopped"))
         for task in list(self._tasks):
             task.cancel()
@@ -146,9 +166,7 @@ class Host:
     async def _put_away(self, slots: Sequence[Slot]) -> None:
         for slot in slots:
             self._slots.pop(slot.address, None)
-        at_work = [
-            task for slot in slots for task in ([slot.drain] if slot.drain else []) + list(slot.concurrent or ())
-        ]
+        at_work = [task for slot in slots for task in slot.tasks()]
         for task in at_work:
             task.cancel()
         if at_work:
@@ -175,42 +193,36 @@ class Host:
         """See Context.tell and Context.tell_direct."""
         envelope = Envelope(self._next_id(), source, target, message, False, self.clock.now() + timeout)
         self._check_allowed(source, target, direct)
-        await self._send(envelope, timeout)
+        await self._send(envelope)
 
     async def tell_all(self, source: Address, target: Address, messages: Sequence[Message], *, timeout: float) -> None:
         """See Context.tell_all."""
         self._check_allowed(source, target, False)
         deadline = self.clock.now() + timeout
         envelopes = [Envelope(self._next_id(), source, target, message, False, deadline) for message in messages]
-        cell = await self._cell_of(target)
+        cell = await self._cell_of(target, timeout)
         if cell == self.cell:
             for envelope in envelopes:
-                await self._deliver_here(envelope, timeout)
+                await self._deliver_here(envelope)
             return
-        window = 8192
-        for start in range(0, len(envelopes), window):
-            await self._post(cell, envelopes[start : start + window], timeout)
+        for start in range(0, len(envelopes), WINDOW):
+            await self._post(cell, envelopes[start : start + WINDOW])
 
     async def ask(self, source: Address, target: Address, message: Request[ReplyT], *, timeout: float) -> ReplyT:
         """See Context.ask."""
         self._check_allowed(source, target, False)
-        identity = self._next_id()
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        envelope = Envelope(identity, source, target, message, True, self.clock.now() + timeout)
-        self._asks[identity] = (answer, self.directory.route(target) or "", source)
-        timer = self.clock.call_later(timeout, lambda: self._too_late(answer, envelope, timeout))
-        try:
-            await self._send(envelope, timeout)
-            reply = await answer
-        finally:
-            timer.cancel()
-            del self._asks[identity]
+        request = Envelope(self._next_id(), source, target, message, True, self.clock.now() + timeout)
+        ask = self._asks.open(request)
+        reply = await self._asks.wait(request, ask, lambda: self._send(request), timeout)
         if isinstance(reply, msgspec.Raw):
             try:
                 return msgspec.msgpack.decode(reply, type=reply_type(type(message)))
             except msgspec.DecodeError as problem:
                 raise NotDecodable(f"the answer of {target} to {message.kind} does not decode: {problem}") from problem
         return cast("ReplyT", reply)
+
+    async def _ask_as_host(self, target: Address, message: Request[Any], timeout: float) -> Any:
+        return await self.ask(self._me, target, message, timeout=timeout)
 
     async def publish(self, source: Address, event: Event) -> None:
         """Hand an event to the session's router, which numbers it and spreads it."""
@@ -231,15 +243,6 @@ class Host:
         except SylkError as error:
             log.debug("a passing event was dropped: %s", error)
 
-    def _too_late(self, answer: asyncio.Future[Any], envelope: Envelope, timeout: float) -> None:
-        if not answer.done():
-            kind = type(envelope.message).__name__
-            answer.set_exception(
-                DeadlinePassed(
-                    f"{envelope.target} did not answer {kind} within {timeout:g} s", hint="it may still be at it"
-                )
-            )
-
     def _check_allowed(self, source: Address, target: Address, direct: bool) -> None:
         if source.session != target.session and SHARED not in (source.session, target.session):
             raise NotAllowed(
@@ -248,7 +251,7 @@ class Host:
             )
         if direct and (source.session, source.name) != (target.session, target.name):
             raise NotAllowed(f"{source} and {target} share no pipeline; only a pipeline's own agents speak directly")
-        if self._stopping or (source.session in self._closed and source.session not in self._open):
+        if source.session in self._closed and source.session not in self._open:
             raise SessionClosed(f"session {source.session} is closed")
 
     def _next_id(self) -> str:
@@ -256,20 +259,19 @@ class Host:
 
     # -- sending ----------------------------------------------------------------------------------------------
 
-    async def _send(self, envelope: Envelope, timeout: float) -> None:
+    async def _send(self, envelope: Envelope) -> None:
         target = envelope.target
         if target in self._slots:
-            await self._deliver_here(envelope, timeout)
+            await self._deliver_here(envelope)
             return
         for last in (False, True):
-            cell = await self._cell_of(target)
+            cell = await self._cell_of(target, self._left(envelope))
             if cell == self.cell:
-                await self._deliver_here(envelope, timeout)
+                await self._deliver_here(envelope)
                 return
-            if envelope.wants_reply and (asked := self._asks.get(envelope.id)):
-                self._asks[envelope.id] = (asked[0], cell, asked[2])
+            self._asks.asked(envelope, cell)
             try:
-                await self._post(cell, [envelope], timeout)
+                await self._post(cell, [envelope])
                 return
             except UnknownAddress:
                 # The route may be an old one: the session's router knows better.
@@ -277,7 +279,7 @@ class Host:
                 if last:
                     raise
 
-    async def _post(self, cell: str, envelopes: Sequence[Envelope], timeout: float) -> None:
+    async def _post(self, cell: str, envelopes: Sequence[Envelope]) -> None:
         receipt = CountedReceipt(len(envelopes))
         packets = [
             Outgoing(encode_envelope(envelope), envelope.source, envelope.target, envelope.deadline, receipt)
@@ -287,56 +289,46 @@ class Host:
         for packet in packets:
             link.post(packet)
         late = DeadlinePassed(
-            f"cell {cell} did not take {len(envelopes)} message(s) for {envelopes[0].target} within {timeout:g} s",
+            f"cell {cell} did not take {len(envelopes)} message(s) for {envelopes[0].target} in time",
             hint="it may be blocked by a handler that does not await, see `sylk ps`",
         )
-        timer = self.clock.call_later(timeout, lambda: receipt.give_up(late))
+        timer = self.clock.call_later(self._left(envelopes[0]), lambda: receipt.give_up(late))
         try:
             await receipt.wait()
         finally:
             timer.cancel()
 
+    def _left(self, envelope: Envelope) -> float:
+        return max(0.0, envelope.deadline - self.clock.now())
+
     def _link(self, cell: str) -> PeerLink:
         link = self._links.get(cell)
         if link is None:
-            link = self._links[cell] = PeerLink(
-                self.cell, self._epoch, cell, self._transport, self.clock, self.peer_lost
-            )
+            # An epoch of its own: a link that is made anew counts from one, and a peer that never died
+            # must not take its batches for repeated ones.
+            epoch = f"{self._epoch}.{next(self._ids)}"
+            link = self._links[cell] = PeerLink(self.cell, epoch, cell, self._transport, self.clock, self._link_lost)
         return link
+
+    def _link_lost(self, link: PeerLink) -> None:
+        if self._links.get(link.peer) is link:
+            self.peer_lost(link.peer)
 
     def peer_lost(self, cell: str) -> None:
         """A cell died: forget the way there and fail what waits for its answers."""
-        self._links.pop(cell, None)
+        link = self._links.pop(cell, None)
+        if link is not None:
+            link.close(CellLost(f"cell {cell} died"))
+        self._inbound.forget(cell)
         self.directory.forget_cell(cell)
-        for answer, asked, _ in list(self._asks.values()):
-            if asked == cell and not answer.done():
-                answer.set_exception(CellLost(f"cell {cell} died before it answered"))
+        self._asks.fail_all(lambda ask: ask.cell == cell, CellLost(f"cell {cell} died before it answered"))
 
-    async def _cell_of(self, target: Address) -> str:
+    async def _cell_of(self, target: Address, timeout: float) -> str:
         if target in self._slots:
             return self.cell
-        known = self.directory.route(target)
-        if known is not None:
-            return known
         if target.session in self._closed and target.session not in self._open:
             raise SessionClosed(f"session {target.session} is closed")
-        locating = self._locating.get(target)
-        if locating is None:
-            locating = self._spawn(self._locate(target))
-            self._locating[target] = locating
-            locating.add_done_callback(lambda _: self._locating.pop(target, None))
-        return await asyncio.shield(locating)
-
-    async def _locate(self, target: Address) -> str:
-        me = Address(SHARED, "host", self.cell)
-        if self.directory.binding(target.session) is None:
-            binding = await self.ask(me, FLEET, LocateSession(target.session), timeout=30)
-            self.directory.bind(binding)
-            if (route := self.directory.route(target)) is not None:
-                return route
-        located = await self.ask(me, router_of(target.session), Resolve(target.role, target.name), timeout=60)
-        self.directory.learn(target, located.cell)
-        return located.cell
+        return await self._locator.cell_of(target, timeout)
 
     # -- receiving --------------------------------------------------------------------------------------------
 
@@ -363,6 +355,11 @@ class Host:
                 refusals.append(Refusal(index, Failure.of(error)))
             except SylkError as error:
                 refusals.append(Refusal(index, Failure.of(error)))
+            except Exception as problem:
+                # One packet must not take its whole batch along.
+                log.exception("a packet for %s could not be taken", envelope.target)
+                error = HandlerFailed(f"{envelope.target} could not take a message: {problem!r}")
+                refusals.append(Refusal(index, Failure.of(error)))
         acknowledgement = encode_refusals(refusals)
         self._inbound.remember(arrived, acknowledgement)
         return acknowledgement
@@ -373,28 +370,39 @@ class Host:
 
     def _accept_one(self, envelope: Envelope) -> None:
         if envelope.answers:
-            self._settle_ask(envelope)
+            self._asks.settle(envelope)
             return
         if isinstance(envelope.message, NotDecodable):
             raise envelope.message
         slot = self._slot_for(envelope.target)
         spec = self._spec(slot, envelope)
         if spec.concurrent:
-            self._run_concurrent(slot, spec, envelope)
+            self._runner.start_concurrent(slot, spec, envelope)
         elif slot.mailbox.offer(envelope):
-            self._wake(slot)
+            self._runner.wake(slot)
         else:
             raise MailboxFull(f"{envelope.target} is full")
 
-    async def _deliver_here(self, envelope: Envelope, timeout: float) -> None:
+    async def _deliver_here(self, envelope: Envelope) -> None:
         slot = self._slot_for(envelope.target)
         spec = self._spec(slot, envelope)
         if spec.concurrent:
-            self._run_concurrent(slot, spec, envelope)
+            await self._start_concurrent_in_turn(slot, spec, envelope)
             return
         if not slot.mailbox.offer(envelope):
-            await slot.mailbox.put(envelope, timeout)
-        self._wake(slot)
+            await slot.mailbox.put(envelope, self._left(envelope))
+        self._runner.wake(slot)
+
+    async def _start_concurrent_in_turn(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
+        while True:
+            try:
+                self._runner.start_concurrent(slot, spec, envelope)
+                return
+            except MailboxFull:
+                left = self._left(envelope)
+                if not left:
+                    raise
+                await asyncio.wait(list(slot.concurrent), timeout=left, return_when=asyncio.FIRST_COMPLETED)
 
     def _slot_for(self, target: Address) -> Slot:
         slot = self._slots.get(target)
@@ -418,117 +426,6 @@ class Host:
             raise NoHandler(f"{slot.address} does not understand {kind}, which {envelope.source} sent")
         return spec
 
-    def _settle_ask(self, envelope: Envelope) -> None:
-        asked = self._asks.get(envelope.answers)
-        if asked is None or asked[0].done():
-            return
-        if envelope.failure is not None:
-            asked[0].set_exception(envelope.failure.error())
-        else:
-            asked[0].set_result(envelope.message)
-
-    # -- running handlers -------------------------------------------------------------------------------------
-
-    def _wake(self, slot: Slot) -> None:
-        if slot.drain is None and len(slot.mailbox):
-            slot.drain = asyncio.get_running_loop().create_task(self._drain(slot), name=str(slot.address))
-
-    async def _drain(self, slot: Slot) -> None:
-        try:
-            if not slot.ready:
-                await self._activate(slot)
-            turns = 0
-            while len(slot.mailbox):
-                envelope = slot.mailbox.take()
-                await self._handle(slot, slot.agent.handlers[type(envelope.message)], envelope)
-                turns += 1
-                if turns % YIELD_EVERY == 0:
-                    await asyncio.sleep(0)
-        except _ActivationFailed as failure:
-            self._slots.pop(slot.address, None)
-            for envelope in slot.mailbox.clear():
-                self._fail(envelope, failure.error)
-        finally:
-            slot.drain = None
-            slot.idle_since = time.monotonic()
-
-    async def _activate(self, slot: Slot) -> None:
-        try:
-            state_type = slot.agent.state_type
-            if state_type is not None:
-                saved = await self._journal.state_of(slot.address)
-                slot.agent.state = state_type() if saved is None else msgspec.msgpack.decode(saved, type=state_type)
-            await slot.agent.on_activate(Context(self, slot.address))
-        except Exception as problem:
-            log.exception("%s could not be activated", slot.address)
-            error = HandlerFailed(f"{slot.address} could not be activated: {problem}", hint=traceback.format_exc())
-            raise _ActivationFailed(error) from problem
-        slot.ready = True
-
-    def _run_concurrent(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
-        running = slot.concurrent
-        if running is None:
-            running = slot.concurrent = set()
-        if len(running) >= CONCURRENT_BOUND:
-            raise MailboxFull(f"{slot.address} runs {CONCURRENT_BOUND} concurrent handlers already")
-        task = asyncio.get_running_loop().create_task(self._concurrently(slot, spec, envelope), name=str(slot.address))
-        running.add(task)
-        task.add_done_callback(running.discard)
-
-    async def _concurrently(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
-        try:
-            if not slot.ready:
-                await self._activate(slot)
-            await self._handle(slot, spec, envelope)
-        except _ActivationFailed as failure:
-            self._slots.pop(slot.address, None)
-            self._fail(envelope, failure.error)
-        finally:
-            slot.idle_since = time.monotonic()
-
-    async def _handle(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
-        address = slot.address
-        if self._journal.is_handled(address, envelope.id):
-            return
-        if envelope.wants_reply and envelope.deadline and self.clock.now() > envelope.deadline:
-            self._fail(envelope, DeadlinePassed(f"{address} came to {envelope.message.kind} after its deadline"))
-            return
-        context = Context(self, address, envelope)
-        slot.handling = type(envelope.message).__name__
-        started = time.perf_counter()
-        failed = True
-        try:
-            result = await spec.function(slot.agent, envelope.message, context)
-            state = msgspec.msgpack.encode(slot.agent.state) if slot.agent.state_type is not None else None
-            await self._journal.commit(Transaction(address, envelope.id, state))
-            failed = False
-        except SylkError as error:
-            await self._failed(slot, envelope, error, error, context)
-        except Exception as problem:
-            trace = traceback.format_exc()
-            log.error("%s failed on %s:\n%s", address, slot.handling, trace)  # noqa: TRY400
-            error = HandlerFailed(f"{address} failed on {slot.handling}: {problem!r}\n{trace}")
-            await self._failed(slot, envelope, error, problem, context)
-        else:
-            if envelope.wants_reply:
-                self._reply(envelope, result)
-        finally:
-            slot.handling = ""
-            slot.handled += 1
-            self.meter.handled(address.session, address.role, time.perf_counter() - started, failed)
-
-    async def _failed(
-        self, slot: Slot, envelope: Envelope, error: SylkError, raised: Exception, context: Context
-    ) -> None:
-        if envelope.wants_reply:
-            self._fail(envelope, error)
-        elif error is raised:
-            log.warning("%s could not do %s: %s", slot.address, slot.handling, error)
-        try:
-            await slot.agent.on_failure(envelope.message, raised, context)
-        except Exception:
-            log.exception("%s failed in on_failure", slot.address)
-
     def _reply(self, request: Envelope, result: Any) -> None:
         self._answer(request, Envelope(self._next_id(), request.target, request.source, result, answers=request.id))
 
@@ -540,7 +437,7 @@ class Host:
 
     def _answer(self, request: Envelope, answer: Envelope) -> None:
         if not request.origin:
-            self._settle_ask(answer)
+            self._asks.settle(answer)
             return
         try:
             data = encode_envelope(answer)
@@ -575,8 +472,3 @@ class Host:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-class _ActivationFailed(Exception):
-    def __init__(self, error: SylkError) -> None:
-        self.error = error

@@ -35,6 +35,10 @@ class Inbound:
             return last[2]
         return None
 
+    def forget(self, source: str) -> None:
+        """A peer died."""
+        self._last.pop(source, None)
+
     def remember(self, arrived: Arrived, acknowledgement: bytes) -> None:
         """Keep the answer until the next batch."""
         self._last[arrived.source] = (arrived.epoch, arrived.sequence, acknowledgement)

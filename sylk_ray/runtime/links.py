@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import Address, CellLost, MailboxFull
+from sylk_ray.messaging import Address, CellLost, HandlerFailed, MailboxFull
 from sylk_ray.messaging.wire import decode_refusals, encode_batch
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.transport import PeerLost, PeerUnavailable, Transport
@@ -64,11 +64,11 @@ class PeerLink:
     """Everything from this cell to one other."""
 
     def __init__(
-        self, source: str, epoch: str, peer: str, transport: Transport, clock: Clock, lost: Callable[[str], None]
+        self, source: str, epoch: str, peer: str, transport: Transport, clock: Clock, lost: Callable[[PeerLink], None]
     ) -> None:
         self._source = source
         self._epoch = epoch
-        self._peer = peer
+        self.peer = peer
         self._transport = transport
         self._clock = clock
         self._lost = lost
@@ -87,6 +87,11 @@ class PeerLink:
         self._queue.append(packet)
         self._start()
 
+    async def flush(self, seconds: float) -> None:
+        """Let what is queued leave, for so long at most."""
+        if self._pump is not None:
+            await asyncio.wait([self._pump], timeout=seconds)
+
     def close(self, error: SylkError) -> None:
         """Refuse all that has not left."""
         if self._pump is not None:
@@ -99,34 +104,47 @@ class PeerLink:
 
     def _start(self) -> None:
         if self._pump is None and self._queue:
-            self._pump = asyncio.get_running_loop().create_task(self._run(), name=f"link to {self._peer}")
+            self._pump = asyncio.get_running_loop().create_task(self._run(), name=f"link to {self.peer}")
 
     async def _run(self) -> None:
         try:
             while batch := self._next_batch():
-                self._sequence += 1
-                payload = encode_batch(self._source, self._epoch, self._sequence, [packet.data for packet in batch])
-                try:
-                    acknowledgement = await self._deliver(payload)
-                except PeerLost as problem:
-                    error = CellLost(
-                        f"cell {self._peer} died before it acknowledged: {problem}",
-                        hint="the message may or may not have been handled",
-                    )
-                    for packet in batch:
-                        packet.refuse(error)
-                    self._pump = None
-                    self.close(error)
-                    self._lost(self._peer)
+                if not await self._exchange(batch):
                     return
-                except SylkError as error:
-                    for packet in batch:
-                        packet.refuse(error)
-                    continue
-                self._settle(batch, acknowledgement)
         finally:
             self._pump = None
         self._start()
+
+    async def _exchange(self, batch: list[Outgoing]) -> bool:
+        """Send a batch and settle each of its packets, whatever happens; False when the peer is lost."""
+        self._sequence += 1
+        payload = encode_batch(self._source, self._epoch, self._sequence, [packet.data for packet in batch])
+        try:
+            acknowledgement = await self._deliver(payload)
+            self._settle(batch, acknowledgement)
+        except PeerLost as problem:
+            error = CellLost(
+                f"cell {self.peer} died before it acknowledged: {problem}",
+                hint="the message may or may not have been handled",
+            )
+            self._refuse(batch, error)
+            self._pump = None
+            self.close(error)
+            self._lost(self)
+            return False
+        except asyncio.CancelledError:
+            self._refuse(batch, CellLost(f"the link to cell {self.peer} was closed"))
+            raise
+        except SylkError as error:
+            self._refuse(batch, error)
+        except Exception as problem:
+            log.exception("a batch to cell %s failed", self.peer)
+            self._refuse(batch, HandlerFailed(f"cell {self.peer} could not take a batch: {problem!r}"))
+        return True
+
+    def _refuse(self, batch: list[Outgoing], error: SylkError) -> None:
+        for packet in batch:
+            packet.refuse(error)
 
     def _next_batch(self) -> list[Outgoing]:
         batch: list[Outgoing] = []
@@ -146,12 +164,12 @@ class PeerLink:
         delay = _FIRST_RETRY_S * 10
         for attempt in range(_UNAVAILABLE_TRIES):
             try:
-                return await self._transport.deliver(self._peer, payload)
+                return await self._transport.deliver(self.peer, payload)
             except PeerUnavailable as problem:
-                log.info("cell %s is unavailable (try %d): %s", self._peer, attempt + 1, problem)
+                log.info("cell %s is unavailable (try %d): %s", self.peer, attempt + 1, problem)
                 await self._clock.sleep(delay)
                 delay *= 2
-        raise PeerLost(f"cell {self._peer} stayed unavailable")
+        raise PeerLost(f"cell {self.peer} stayed unavailable")
 
     def _settle(self, batch: list[Outgoing], acknowledgement: bytes) -> None:
         refusals = {refusal.index: refusal.failure for refusal in decode_refusals(acknowledgement)}

@@ -26,7 +26,7 @@ class Roles:
         for role, given in roles.items():
             try:
                 self._roles[role] = _load(given) if isinstance(given, str) else given
-            except (ImportError, AttributeError) as problem:
+            except Exception as problem:
                 # One broken package must not keep every cell from starting; whoever addresses the role hears of it.
                 log.warning("the role %s (%s) cannot be loaded: %s", role, given, problem)
                 self._broken[role] = f"{given} cannot be loaded: {problem}"

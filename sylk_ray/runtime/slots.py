@@ -33,14 +33,26 @@ class AgentInfo(msgspec.Struct, frozen=True):
 class Slot:
     """The drain task exists only while there is mail: an idle agent costs its object and a deque."""
 
-    __slots__ = ("address", "agent", "concurrent", "drain", "handled", "handling", "idle_since", "mailbox", "ready")
+    __slots__ = (
+        "activating",
+        "address",
+        "agent",
+        "concurrent",
+        "drain",
+        "handled",
+        "handling",
+        "idle_since",
+        "mailbox",
+        "ready",
+    )
 
     def __init__(self, address: Address, agent: Agent[Any], bound: int, clock: Clock) -> None:
         self.address = address
         self.agent = agent
         self.mailbox = Mailbox(bound, clock)
         self.drain: asyncio.Task[None] | None = None
-        self.concurrent: set[asyncio.Task[None]] | None = None
+        self.concurrent: set[asyncio.Task[None]] = set()
+        self.activating: asyncio.Task[None] | None = None
         self.ready = False
         self.handled = 0
         self.handling = ""
@@ -50,6 +62,12 @@ class Slot:
     def busy(self) -> bool:
         """Whether any handler is at work or waits for its turn."""
         return self.drain is not None or bool(self.concurrent)
+
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """All that runs for the agent."""
+        return [
+            task for task in (self.activating, self.drain, *self.concurrent) if task is not None and not task.done()
+        ]
 
     def info(self, cell: str) -> AgentInfo:
         """The agent as seen from outside."""

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import tempfile
 from pathlib import Path
+
+from sylk_ray.errors import SylkError
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+class NotWritten(SylkError):
+    """A file of the state directory could not be written."""
+
+    code = "not_written"
 
 
 class SessionDirectory:
@@ -44,7 +55,20 @@ def session_directory(home: Path, session: str) -> Path:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file whole: a reader sees the old or the new content, never half of one, whatever is killed."""
+    """Replace a file whole: a reader sees the old or the new content, never half of one, whatever is killed.
+
+    Raises NotWritten, for example when the disk is full.
+    """
+    try:
+        _replace(path, data)
+    except OSError as problem:
+        raise NotWritten(
+            f"{path} cannot be written: {problem.strerror or problem}",
+            hint="make room on its disk, or use another --home" if problem.errno in _NO_ROOM else "",
+        ) from problem
+
+
+def _replace(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

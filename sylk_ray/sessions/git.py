@@ -7,6 +7,8 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import signal
+import tempfile
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -17,6 +19,10 @@ _QUIET = (
     *("-c", "advice.detachedHead=false", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"),
     *("-c", "protocol.file.allow=always", "-c", "rerere.enabled=false"),
 )
+
+
+LIMIT_S = 300
+"""A git command that takes longer hangs."""
 
 
 class GitFailed(SylkError):
@@ -64,14 +70,21 @@ class Git:
             start_new_session=True,
         )
         try:
-            output, errors = await process.communicate(stdin)
-        except asyncio.CancelledError:
+            async with asyncio.timeout(LIMIT_S):
+                output, errors = await process.communicate(stdin)
+        except (asyncio.CancelledError, TimeoutError) as ended:
             with contextlib.suppress(ProcessLookupError):
-                process.terminate()
+                os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+            if isinstance(ended, TimeoutError):
+                raise GitFailed(
+                    f"git {' '.join(arguments[:3])} in {self.directory} did not end within {LIMIT_S} s",
+                    hint="a filter or a network file system may hang: try the command by hand",
+                ) from None
             raise
         assert process.returncode is not None
-        return process.returncode, output.decode(errors="surrogateescape"), errors.decode(errors="replace")
+        # A name that is no UTF-8 is shown escaped: records and messages hold text only.
+        return process.returncode, output.decode(errors="backslashreplace"), errors.decode(errors="replace")
 
     async def line(self, *arguments: str) -> str:
         """The command's output without the line's end."""
@@ -79,11 +92,12 @@ class Git:
 
 
 @contextlib.asynccontextmanager
-async def repository_lock(home: Path, repo: Path) -> AsyncGenerator[None]:
-    """One at a time over all processes of this state directory, for what git itself does not serialise
-    (``worktree add`` and ``prune``, configuration)."""
-    path = home / "locks" / f"{hashlib.blake2b(str(repo).encode(), digest_size=8).hexdigest()}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
+async def repository_lock(repo: Path) -> AsyncGenerator[None]:
+    """One at a time over all processes of this person, of any state directory, for what git itself does not
+    serialise: ``worktree add`` and ``remove``."""
+    name = f"{hashlib.blake2b(str(repo).encode(), digest_size=8).hexdigest()}.lock"
+    path = Path(tempfile.gettempdir()) / f"sylk-{os.getuid()}-locks" / name
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         delay = 0.001

@@ -1,30 +1,58 @@
-"""A new worktree has empty submodules; fill those that the person's checkout has, from its own copies."""
+"""Repositories within a worktree: the submodules it should have, and those that it must not have."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
+from sylk_ray.errors import SylkError
 from sylk_ray.sessions.git import Git
 
 
-async def fill_submodules(repo: Path, worktree: Path) -> None:
-    """Check submodules out in a worktree without network and without touching the repository's configuration.
+class NestedRepository(SylkError):
+    """A tool has made a repository within the worktree."""
 
-    Each is cloned from the copy that the person's own checkout holds, with shared objects; one that is not
-    initialised there stays empty here as it is there.
+    code = "nested_repository"
+
+
+async def submodules_of(git: Git) -> dict[str, str]:
+    """The submodules in the index, and the commit that each is at."""
+    found: dict[str, str] = {}
+    for entry in (await git.run("ls-files", "--stage", "-z")).split("\0"):
+        if entry.startswith("160000 "):
+            details, path = entry.split("\t", 1)
+            found[path] = details.split()[1]
+    return found
+
+
+async def fill_submodules(repo: Path, worktree: Path) -> None:
+    """A new worktree has empty submodules: check out those that the person's checkout has, from its own copies.
+
+    Without network, and without touching the repository's configuration; one that is not initialised there stays
+    empty here as it is there.
     """
     if not (worktree / ".gitmodules").exists():
         return
-    git = Git(worktree)
-    entries = await git.run("ls-files", "--stage", "-z")
-    for entry in entries.split("\0"):
-        if not entry.startswith("160000 "):
-            continue
-        details, path = entry.split("\t", 1)
-        commit = details.split()[1]
-        source = repo / path
-        target = worktree / path
-        if not (source / ".git").exists():
-            continue
-        await git.run("clone", "--quiet", "--shared", "--no-checkout", str(source), str(target))
-        await Git(target).run("checkout", "--quiet", "--detach", commit)
+    for path, commit in (await submodules_of(Git(worktree))).items():
+        source, target = repo / path, worktree / path
+        if (source / ".git").exists():
+            await Git(worktree).run("clone", "--quiet", "--shared", "--no-checkout", str(source), str(target))
+            await Git(target).run("checkout", "--quiet", "--detach", commit)
+
+
+def refuse_nested_repositories(worktree: Path, allowed: Iterable[str]) -> None:
+    """Raise NestedRepository when there is a repository that is no submodule.
+
+    git would take it for one, and run what its configuration says the next time that it looks for changes.
+    """
+    submodules = {worktree / path for path in allowed}
+    for folder, folders, files in os.walk(worktree):
+        here = Path(folder)
+        if here in submodules:
+            folders.clear()
+        elif here != worktree and (".git" in folders or ".git" in files):
+            raise NestedRepository(
+                f"{here.relative_to(worktree)} is a git repository of its own, made by a tool",
+                hint="remove its .git, or make it outside of the worktree",
+            )

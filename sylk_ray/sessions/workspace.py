@@ -11,12 +11,13 @@ from sylk_ray.errors import InputError
 from sylk_ray.sessions.changes import Change, parse_diff
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.git import Git, GitFailed, repository_lock
-from sylk_ray.sessions.submodules import fill_submodules
+from sylk_ray.sessions.submodules import fill_submodules, refuse_nested_repositories, submodules_of
+from sylk_ray.tools.paths import CACHES
 
 BRANCHES = "sylk/"
 WORK_BRANCHES = "sylk-work/"
 
-_NEVER_COMMITTED = "__pycache__/\n*.pyc\n.pytest_cache/\n.ruff_cache/\n.mypy_cache/\n.hypothesis/\nnode_modules/\n"
+_NEVER_COMMITTED = "".join(f"{glob}\n" for glob in CACHES)
 
 
 class Merged(NamedTuple):
@@ -50,7 +51,11 @@ class Workspace:
                     hint=f"choose another --session, or delete it with `git branch -D {self.branch}`",
                 )
             raise InputError(f"the branch {self.branch} cannot be made in {self._repo}: {errors.strip()}")
-        self.directory.root.mkdir(parents=True, exist_ok=True)
+
+    async def undo(self) -> None:
+        """Take back what ``create`` did, and remove the session's directory."""
+        await self._remove_branch()
+        await asyncio.to_thread(shutil.rmtree, self.directory.root, True)
 
     async def head(self) -> str | None:
         """The commit that the session's branch is at; None when there is no such branch."""
@@ -65,7 +70,7 @@ class Workspace:
         if head is None:
             raise GitFailed(f"the branch {self.branch} is gone from {self._repo}", hint="someone deleted it")
         path = self.directory.worktree(task)
-        async with repository_lock(self._home, self._repo):
+        async with repository_lock(self._repo):
             await self._remove(task)
             path.parent.mkdir(parents=True, exist_ok=True)
             await self._git.run("worktree", "add", "--quiet", "-B", self._work_branch(task), str(path), head)
@@ -83,7 +88,11 @@ class Workspace:
         git = await self._git_of(task)
         ignored = self.directory.root / "never-committed"
         await asyncio.to_thread(ignored.write_text, _NEVER_COMMITTED)
-        await git.run("-c", f"core.excludesFile={ignored}", "add", "--all", "--", ".")
+        submodules = await submodules_of(git)
+        await asyncio.to_thread(refuse_nested_repositories, git.directory, submodules)
+        # git looks into a submodule to see whether it changed, and obeys the configuration that it finds there.
+        left_out = [f":(exclude,top,literal){path}" for path in submodules]
+        await git.run("-c", f"core.excludesFile={ignored}", "add", "--all", "--", ".", *left_out)
         tree = await git.line("write-tree")
         if tree == await git.line("rev-parse", f"{base}^{{tree}}"):
             return None
@@ -129,7 +138,7 @@ class Workspace:
 
     async def close_worktree(self, task: str) -> None:
         """Remove a task's worktree and its work branch."""
-        async with repository_lock(self._home, self._repo):
+        async with repository_lock(self._repo):
             await self._remove(task)
         private = self.directory.private(task)
         await asyncio.to_thread(shutil.rmtree, private, True)
@@ -137,32 +146,52 @@ class Workspace:
     async def close(self, *, delete_branch: bool = False) -> None:
         """Leave nothing in the repository but the session's branch, and with ``delete_branch`` not even that."""
         if self._repo.exists():
-            async with repository_lock(self._home, self._repo):
-                for path in sorted(self.directory.worktrees.glob("*")):
-                    await self._remove(path.name)
+            async with repository_lock(self._repo):
+                for task in await self._tasks():
+                    await self._remove(task)
                 for branch in await self._work_branches():
                     await self._git.run("update-ref", "-d", f"refs/heads/{branch}")
-                await self._git.run("worktree", "prune")
-                if delete_branch and await self.head() is not None:
-                    await self._git.run("update-ref", "-d", f"refs/heads/{self.branch}")
+                if delete_branch:
+                    await self._remove_branch()
         await asyncio.to_thread(self.directory.remove_work)
 
+    async def _remove_branch(self) -> None:
+        if await self.head() is not None:
+            await self._git.run("update-ref", "-d", f"refs/heads/{self.branch}")
+
     async def _remove(self, task: str) -> None:
+        """Never ``worktree prune``: it would forget worktrees of the person's that are only away for now."""
         path = self.directory.worktree(task)
-        if path.exists():
+        folder = await self._folder_of(path)
+        if folder is not None and path.exists():
             await self._git.try_run("worktree", "remove", "--force", "--force", str(path))
-            await asyncio.to_thread(shutil.rmtree, path, True)
-            await self._git.run("worktree", "prune")
+        await asyncio.to_thread(shutil.rmtree, path, True)
+        if folder is not None:
+            await asyncio.to_thread(shutil.rmtree, folder, True)
         await self._git.try_run("update-ref", "-d", f"refs/heads/{self._work_branch(task)}")
 
     async def _git_of(self, task: str) -> Git:
         """git in a task's worktree, by the folder that the repository itself has for it."""
         path = self.directory.worktree(task)
+        folder = await self._folder_of(path)
+        if folder is None:
+            raise GitFailed(f"{self._repo} knows no worktree {path}", hint="someone has removed it")
+        return Git(path, folder)
+
+    async def _folder_of(self, worktree: Path) -> Path | None:
+        """What the repository itself keeps of a worktree."""
         common = (self._repo / await self._git.line("rev-parse", "--git-common-dir")).resolve()
         for pointer in (common / "worktrees").glob("*/gitdir"):
-            if Path(pointer.read_text().strip()).parent == path:
-                return Git(path, pointer.parent)
-        raise GitFailed(f"{self._repo} knows no worktree {path}", hint="someone has pruned it")
+            if Path(pointer.read_text().strip()).parent == worktree:
+                return pointer.parent
+        return None
+
+    async def _tasks(self) -> list[str]:
+        """The tasks that have a worktree, by their folders and by what git knows."""
+        listed = await self._git.run("worktree", "list", "--porcelain", "-z")
+        known = [Path(line.removeprefix("worktree ")) for line in listed.split("\0") if line.startswith("worktree ")]
+        names = {path.name for path in known if path.parent == self.directory.worktrees}
+        return sorted(names | {path.name for path in self.directory.worktrees.glob("*")})
 
     async def _work_branches(self) -> list[str]:
         pattern = f"refs/heads/{self._work_branch('')}"

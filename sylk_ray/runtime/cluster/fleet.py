@@ -12,11 +12,11 @@ from collections import defaultdict
 from typing import Any
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import ActorDiedError, RayError
 from ray.util.placement_group import PlacementGroup
 
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import SHARED, Address, UnknownAddress
+from sylk_ray.messaging import SHARED, Address, CellLost, UnknownAddress
 from sylk_ray.runtime.agent import Agent, handler
 from sylk_ray.runtime.cluster.factory import AGENT_CPUS, CELL_CPUS, CellFactory, CellHandle
 from sylk_ray.runtime.cluster.transport import NAMESPACE
@@ -79,11 +79,20 @@ class Fleet(Agent[None]):
         async with self._locks[session]:
             if session in self._bindings:
                 return self._bindings[session]
-            home = await self._home_of(session)
-            binding = SessionBinding(session, home.cell, self._density)
-            self._bindings[session] = binding
-            await self._open_on(home, binding)
-            return binding
+            while True:
+                home = await self._home_of(session)
+                binding = self._bindings[session] = SessionBinding(session, home.cell, self._density)
+                try:
+                    await self._open_on(home, binding)
+                except ActorDiedError as problem:
+                    if self._density != "packed":
+                        raise CellLost(f"{home.cell} died before session {session} was opened on it") from problem
+                    # It died since the watch looked last. Nothing of this session was on it, so another will do.
+                    del self._bindings[session]
+                    self._packing.close_session(session)
+                    await self._cell_died(home, _why(problem), ctx)
+                    continue
+                return binding
 
     @handler(concurrent=True)
     async def locate(self, message: LocateSession, ctx: Context) -> SessionBinding:
@@ -107,7 +116,12 @@ class Fleet(Agent[None]):
                 handle = self._cells[binding.router_cell]
             else:
                 handle = await self._dedicated(session, message.role, message.name)
-            await self._open_on(handle, binding)
+            try:
+                await self._open_on(handle, binding)
+            except ActorDiedError as problem:
+                await self._cell_died(handle, _why(problem), ctx)
+                agent = Address(session, message.role, message.name)
+                raise CellLost(f"{handle.cell} died before {agent} lived there") from problem
             return Located(handle.cell)
 
     @handler(concurrent=True)
@@ -255,7 +269,7 @@ class Fleet(Agent[None]):
                 except TimeoutError:
                     log.warning("%s has not answered for 30 s", handle.cell)
                 except RayError as problem:
-                    await self._cell_died(handle, str(problem).splitlines()[0], ctx)
+                    await self._cell_died(handle, _why(problem), ctx)
 
     async def _cell_died(self, handle: CellHandle, why: str, ctx: Context) -> None:
         cell = handle.cell
@@ -272,6 +286,10 @@ class Fleet(Agent[None]):
             await ctx.tell(GUIDE, CellDied(cell, sorted(sessions)))
         except SylkError as error:
             log.warning("the guide could not be told that %s died: %s", cell, error)
+
+
+def _why(problem: RayError) -> str:
+    return str(problem).splitlines()[0]
 
 
 def class_name_of(role: str) -> str:

@@ -73,6 +73,11 @@ class Counter(Agent[CounterState]):
     def __init__(self) -> None:
         self.gate = asyncio.Event()
         self.gate.set()
+        self.activated = 0
+
+    async def on_activate(self, ctx: Context) -> None:
+        await asyncio.sleep(0)
+        self.activated += 1
 
     @handler()
     async def add(self, message: Add, ctx: Context) -> None:
@@ -107,6 +112,13 @@ class Counter(Agent[CounterState]):
     @handler()
     async def blob(self, message: Blob, ctx: Context) -> int:
         return len(message.data)
+
+
+class Broken(Counter):
+    """Cannot even be made."""
+
+    def __init__(self) -> None:
+        raise OSError("no")
 
 
 class FakeRouter(Agent[None]):
@@ -147,7 +159,7 @@ async def cells(tmp_path, clock) -> AsyncIterator[Cells]:
     """Cells ``system``, ``a`` (with the router of sessions s and t) and ``b``, all hosting s; ``a`` hosts t."""
     FakeRouter.places, FakeRouter.events = {}, []
     transport = LocalTransport()
-    roles = Roles({"counter": Counter, "router": FakeRouter, "fleet": FakeFleet})
+    roles = Roles({"counter": Counter, "broken": Broken, "router": FakeRouter, "fleet": FakeFleet})
     settings = Settings(home=tmp_path, mailbox_bound=8)
     hosts: Cells = {}
     for name in ("system", "a", "b"):

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from sylk_ray.messaging import (
+    SHARED,
     Address,
     CellLost,
     DeadlinePassed,
@@ -20,7 +21,7 @@ from sylk_ray.messaging import (
     UnknownAddress,
 )
 from sylk_ray.messaging.wire import Packet, encode_batch
-from sylk_ray.runtime.directory import Resolve
+from sylk_ray.runtime.directory import Resolve, router_of
 
 from .conftest import Add, Anything, Blob, Boom, FakeRouter, Forward, Numbers, Peek, Slow, Total
 
@@ -210,6 +211,48 @@ async def test_a_dead_cell_fails_what_waits_for_it(cells, me, place):
         await cells["a"].tell(me, ONE, Add(1), timeout=5)
     with pytest.raises(CellLost):
         await slow
+
+
+async def test_an_agent_is_activated_once_however_many_messages_come_at_once(cells, me, target):
+    host = cells["a"]
+    asks = [host.ask(me, target, message, timeout=5) for message in (Peek(), Total(), Peek(), Total(), Peek())]
+    await asyncio.gather(*asks)
+    assert cells[FakeRouter.places[target]]._slots[target].agent.activated == 1
+
+
+async def test_an_agent_that_cannot_be_made_refuses_its_own_message_alone(cells, me, place):
+    broken, good = place(Address("s", "broken", "x"), "b"), place(ONE, "b")
+    outcomes = await asyncio.gather(
+        cells["a"].tell(me, good, Add(1), timeout=5),
+        cells["a"].tell(me, broken, Add(1), timeout=5),
+        cells["a"].tell(me, good, Add(2), timeout=5),
+        return_exceptions=True,
+    )
+    assert [type(outcome) for outcome in outcomes] == [type(None), HandlerFailed, type(None)]
+    assert await cells["a"].ask(me, good, Numbers(), timeout=5) == [1, 2]
+
+
+async def test_a_cell_that_was_only_away_gets_what_is_sent_after_it_came_back(cells, me, place):
+    place(ONE, "b")
+    await cells["a"].tell(me, ONE, Add(1), timeout=5)
+    cells["transport"].leave("b")
+    with pytest.raises(CellLost):
+        await cells["a"].tell(me, ONE, Add(2), timeout=5)
+    cells["transport"].join("b", cells["b"].receive)
+    for number in (3, 4, 5):
+        await cells["a"].tell(me, ONE, Add(number), timeout=5)
+    assert await cells["a"].ask(me, ONE, Numbers(), timeout=5) == [1, 3, 4, 5]
+
+
+async def test_a_router_that_is_not_where_it_was_is_asked_of_the_fleet_and_never_of_itself(cells, me):
+    stranger = Address(SHARED, "gateway", "x")
+    with pytest.raises(UnknownAddress):
+        await cells["system"].ask(stranger, router_of("nowhere"), Resolve("a", "b"), timeout=2)
+
+
+async def test_more_concurrent_requests_than_may_run_at_once_wait_for_their_turn(cells, me, target):
+    answers = await asyncio.gather(*(cells["a"].ask(me, target, Peek(), timeout=5) for _ in range(300)))
+    assert answers == ["open"] * 300
 
 
 async def test_what_is_published_reaches_the_router(cells, me):
