@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from sylk_ray.errors import SylkError
 from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Work, Worker
 from sylk_ray.pipelines.messages import EngineerDone, Implement, Inspect, SendBack
 from sylk_ray.pipelines.worker import tool_context, workspace_of
@@ -16,12 +15,6 @@ from sylk_ray.tools import perform, render_action
 from sylk_ray.tools.specs import Action
 
 KEPT_OUTPUT = 20_000
-
-
-class SentBackInVain(SylkError):
-    """The work was sent back, and the task says nothing about what to do then."""
-
-    code = "sent_back"
 
 
 class Engineer(Worker):
@@ -48,22 +41,14 @@ class Engineer(Worker):
         brief, feedback = message.brief, message.feedback
 
         async def act() -> None:
-            actions = brief.assignment.on_feedback
-            if not actions:
-                raise SentBackInVain(
-                    feedback.text,
-                    hint="give the task `on_feedback:` actions that answer such feedback, or fix the cause",
-                )
-            work = await self.work(brief, self._improve(brief, message.work, feedback, actions, ctx))
+            work = await self.work(brief, self._improve(brief, message.work, feedback, ctx))
             await _pass_on(brief, work, message.loops, ctx)
 
         await self.guarded(brief, message.loops, act(), ctx)
 
-    async def _improve(
-        self, brief: Brief, work: Work, feedback: Feedback, actions: Sequence[Action], ctx: Context
-    ) -> Work:
+    async def _improve(self, brief: Brief, work: Work, feedback: Feedback, ctx: Context) -> Work:
         await workspace_of(brief, ctx).reset(brief.task, work.commit or work.base)
-        improved = await self._act(brief, work.base, feedback.text, actions, [], ctx)
+        improved = await self._act(brief, work.base, feedback.text, brief.assignment.on_feedback, [], ctx)
         return Work(improved.base, improved.commit, improved.changes, (work.output + improved.output)[-KEPT_OUTPUT:])
 
     async def _act(

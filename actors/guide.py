@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 import secrets
+from collections import defaultdict
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from actors.orchestrator import HaltJob, RunJob
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.jobs import Job
-from sylk_ray.messaging import Address, DeliveryError
+from sylk_ray.messaging import Address, DeadlinePassed, DeliveryError
 from sylk_ray.runtime import Agent, Context, handler
 from sylk_ray.runtime.directory import FLEET
 from sylk_ray.runtime.fleet_messages import CellDied, CloseSession, OpenSession
@@ -52,6 +53,8 @@ class Guide(Agent[None]):
         self._sessions: dict[str, SessionRecord] = {}
         self._specs: dict[str, str] = {}
         self._naming = asyncio.Lock()
+        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._cancelling: set[str] = set()
         self._ending: set[asyncio.Task[None]] = set()
         for session, job in await asyncio.to_thread(_read_records, self._home):
             if not session.closed and session.state in (SessionState.CREATED, SessionState.ACTIVE):
@@ -98,34 +101,51 @@ class Guide(Agent[None]):
             warnings=repository.warnings,
         )
         self._specs[job_id] = message.job
-        await asyncio.to_thread(write_atomically, self._directory(session_id).job, message.job.encode())
-        await self._keep(session, record)
+        try:
+            await asyncio.to_thread(write_atomically, self._directory(session_id).job, message.job.encode())
+            await self._keep(session, record)
+        except SylkError:
+            # What cannot be recorded never was: nothing of it may stay, not even its name.
+            self._sessions.pop(session_id)
+            self._jobs.pop(job_id, None)
+            self._specs.pop(job_id)
+            await workspace.undo()
+            raise
         if message.start:
-            return await self._run(record, ctx)
+            async with self._locks[session_id]:
+                return await self._run(record, ctx)
         return record
 
     @handler(concurrent=True)
     async def start(self, message: StartJob, ctx: Context) -> JobRecord:
         """Run a prepared job."""
-        record = self._job(message.job_id)
-        if record.status is not JobState.PREPARED:
-            return record
-        record = msgspec.structs.replace(record, ray_job=message.ray_job or record.ray_job)
-        return await self._run(record, ctx)
+        async with self._locks[self._job(message.job_id).session_id]:
+            record = self._job(message.job_id)
+            if record.status is not JobState.PREPARED:
+                return record
+            record = msgspec.structs.replace(record, ray_job=message.ray_job or record.ray_job)
+            return await self._run(record, ctx)
 
     @handler(concurrent=True)
     async def cancel(self, message: CancelJob, ctx: Context) -> JobRecord:
         """Ask the job's orchestrator to stop; a prepared job is over at once."""
         record = self._job(message.job_id)
-        if record.status is JobState.PREPARED:
-            record = msgspec.structs.replace(record, status=JobState.CANCELLED)
-            await self._ended(record, ctx)
-        elif record.status is JobState.RUNNING:
-            try:
-                await ctx.ask(Address(record.session_id, "orchestrator", "main"), HaltJob(message.reason))
-            except DeliveryError as error:
-                await self._lost(record, f"it could not be cancelled in order: {error.message}", ctx)
-        return self._job(message.job_id)
+        if record.status.over:
+            return record
+        # Seen by whoever is opening the session right now, and holds the lock for it.
+        self._cancelling.add(record.job_id)
+        async with self._locks[record.session_id]:
+            record = self._job(record.job_id)
+            if record.status is JobState.PREPARED:
+                await self._ended(msgspec.structs.replace(record, status=JobState.CANCELLED), ctx)
+            elif record.status is JobState.RUNNING:
+                try:
+                    await ctx.ask(Address(record.session_id, "orchestrator", "main"), HaltJob(message.reason))
+                except DeadlinePassed as error:
+                    ctx.log.warning("job %s will be cancelled later: %s", record.job_id, error)
+                except DeliveryError as error:
+                    await self._lost(record, f"it could not be cancelled in order: {error.message}", ctx)
+        return self._job(record.job_id)
 
     @handler(concurrent=True)
     async def get_job(self, message: GetJob, ctx: Context) -> JobRecord:
@@ -141,22 +161,29 @@ class Guide(Agent[None]):
     async def progress(self, message: JobProgress, ctx: Context) -> None:
         """How a job is going; when it is over, its session is too."""
         record = message.record
-        known = self._jobs.get(record.job_id)
-        if known is None or known.status.over:
-            return
-        if record.status.over:
-            await self._ended(record, ctx)
-        else:
-            self._jobs[record.job_id] = record
+        async with self._locks[record.session_id]:
+            known = self._jobs.get(record.job_id)
+            if known is None:
+                return
+            if known.status.over:
+                # It was given up, and is alive all the same: nothing of it may stay.
+                self._release_soon(self._session(record.session_id), ctx)
+            elif record.status.over:
+                await self._ended(record, ctx)
+            else:
+                self._jobs[record.job_id] = record
 
     @handler()
     async def cell_died(self, message: CellDied, ctx: Context) -> None:
         """The jobs that had agents on a dead cell cannot go on."""
         for session_id in message.sessions:
             session = self._sessions.get(session_id)
-            record = self._jobs.get(session.job) if session else None
-            if record is not None and not record.status.over:
-                await self._lost(record, f"{message.cell}, which held its agents, died", ctx)
+            if session is None:
+                continue
+            async with self._locks[session_id]:
+                record = self._jobs.get(session.job)
+                if record is not None and not record.status.over:
+                    await self._lost(record, f"{message.cell}, which held its agents, died", ctx)
 
     # -- sessions ---------------------------------------------------------------------------------------------
 
@@ -179,6 +206,11 @@ class Guide(Agent[None]):
         if record is not None and not record.status.over:
             await self.cancel(CancelJob(record.job_id, "its session was closed"), ctx)
             await self._wait_until_over(record.job_id, ctx)
+            async with self._locks[session.id]:
+                record = self._job(record.job_id)
+                if not record.status.over:
+                    error = ErrorRecord("cancelled", "its session was closed before it had come to its end")
+                    await self._ended(msgspec.structs.replace(record, status=JobState.CANCELLED, error=error), ctx)
         await ctx.ask(FLEET, CloseSession(session.id), timeout=60)
         await kill_tool_processes(f"{session.id}.")
         workspace = Workspace(self._home, session.id, session.name, Path(session.repo))
@@ -200,10 +232,14 @@ class Guide(Agent[None]):
     async def _run(self, record: JobRecord, ctx: Context) -> JobRecord:
         session_id = record.session_id
         record = msgspec.structs.replace(record, status=JobState.RUNNING)
-        await self._keep(self._session(session_id).moved(SessionState.ACTIVE), record)
         try:
+            await self._keep(self._session(session_id).moved(SessionState.ACTIVE), record)
             await ctx.ask(FLEET, OpenSession(session_id), timeout=ctx.settings.placement_timeout_s + 30)
             spec = self._specs.pop(record.job_id)
+            if record.job_id in self._cancelling:
+                cancelled = msgspec.structs.replace(record, status=JobState.CANCELLED)
+                await self._ended(cancelled, ctx)
+                return cancelled
             await ctx.tell(Address(session_id, "orchestrator", "main"), RunJob(spec, record))
         except SylkError as error:
             failed = msgspec.structs.replace(record, status=JobState.FAILED, error=ErrorRecord.of(error))
@@ -217,8 +253,16 @@ class Guide(Agent[None]):
         if session.state is SessionState.CREATED:
             session = session.moved(SessionState.ACTIVE)
         session = msgspec.structs.replace(session.moved(state), ended_at=ctx.clock.now())
-        await self._keep(session, record)
-        # In the background: the orchestrator that told us waits for its mail to be taken, and is closed by this.
+        try:
+            await self._keep(session, record)
+        except SylkError as error:
+            ctx.log.warning("the end of session %s is not on disk: %s", session.name, error)
+        self._cancelling.discard(record.job_id)
+        self._specs.pop(record.job_id, None)
+        self._release_soon(session, ctx)
+
+    def _release_soon(self, session: SessionRecord, ctx: Context) -> None:
+        """In the background: the orchestrator that told us waits for its mail to be taken, and is closed by this."""
         task = asyncio.create_task(self._release(session, ctx))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
@@ -230,6 +274,9 @@ class Guide(Agent[None]):
             await Workspace(self._home, session.id, session.name, Path(session.repo)).close()
         except SylkError as error:
             ctx.log.warning("session %s could not be cleared away: %s", session.name, error)
+        lock = self._locks.get(session.id)
+        if lock is not None and not lock.locked():
+            del self._locks[session.id]
 
     async def _lost(self, record: JobRecord, why: str, ctx: Context) -> None:
         error = ErrorRecord("cell_lost", f"the job cannot go on: {why}", "submit it again; what was merged is kept")
@@ -281,11 +328,13 @@ class Guide(Agent[None]):
         return SessionDirectory(session_directory(self._home, session_id))
 
     async def _keep(self, session: SessionRecord, record: JobRecord | None) -> None:
+        """In memory at once, and on disk; raises NotWritten when that will not do."""
         self._sessions[session.id] = session
+        if record is not None:
+            self._jobs[record.job_id] = record
         directory = self._directory(session.id)
         await asyncio.to_thread(write_atomically, directory.session, msgspec.json.encode(session))
         if record is not None:
-            self._jobs[record.job_id] = record
             await asyncio.to_thread(write_atomically, directory.record, msgspec.json.encode(record))
 
 

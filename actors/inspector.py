@@ -38,7 +38,7 @@ class Inspector(Worker):
             await bus.to_tester(Test(brief, work, loops))
             return
         feedback = Feedback("inspector", loops.inspector + 1, _text(errors), issues=errors[:SHOWN])
-        if may_send_back(loops, "inspector", brief.max_loops):
+        if may_send_back(loops, "inspector", brief.feedback_loops):
             loops = sent_back(loops, "inspector")
             await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback))
             await bus.to_engineer(SendBack(brief, work, loops, feedback))

@@ -49,7 +49,13 @@ class RunJob(Message, frozen=True):
 
 
 class HaltJob(Request[None], frozen=True):
-    """Stop the job; its end is reported when nothing of it runs any more."""
+    """Stop the job; answered at once, and its end is reported when nothing of it runs any more."""
+
+    reason: str
+
+
+class HaltNow(Message, frozen=True):
+    """The orchestrator to itself: a wish to stop has come to its turn."""
 
     reason: str
 
@@ -98,6 +104,7 @@ class Orchestrator(Agent[None]):
         self._checks_attempted = False
         self._stopping: set[tuple[str, int]] = set()
         self._reporting: asyncio.Task[None] | None = None
+        self._unreported = False
         layer_of = {name: depth for depth, layer in enumerate(layers(graph)) for name in layer}
         tasks = {name: TaskRecord(name, layer=layer_of[name]) for name in job.tasks}
         self._record = msgspec.structs.replace(record, status=JobState.RUNNING, started_at=ctx.clock.now(), tasks=tasks)
@@ -125,6 +132,7 @@ class Orchestrator(Agent[None]):
             await ctx.publish(
                 "pipeline.phase", task=message.task, phase=message.phase, loops=msgspec.to_builtins(message.loops)
             )
+            self._report_soon()
 
     @handler()
     async def merge(self, message: MergeWork, ctx: Context) -> MergeOutcome:
@@ -151,7 +159,6 @@ class Orchestrator(Agent[None]):
             files_changed=result.files_changed,
             lines_added=result.lines_added,
             lines_removed=result.lines_removed,
-            output=result.output,
             error=None,
         )
         if commit:
@@ -195,8 +202,13 @@ class Orchestrator(Agent[None]):
 
     # -- what people say --------------------------------------------------------------------------------------
 
-    @handler()
+    @handler(concurrent=True)
     async def halt(self, message: HaltJob, ctx: Context) -> None:
+        """Note the wish to stop; it is carried out in its turn, for what is at work may take a while."""
+        await ctx.tell(ctx.address, HaltNow(message.reason))
+
+    @handler()
+    async def halt_now(self, message: HaltNow, ctx: Context) -> None:
         """Cancel the job."""
         if not self._running:
             return
@@ -344,7 +356,7 @@ class Orchestrator(Agent[None]):
             state = {Outcome.SUCCEEDED: JobState.SUCCEEDED, Outcome.CANCELLED: JobState.CANCELLED}.get(
                 outcome or Outcome.FAILED, JobState.FAILED
             )
-            await self._finish(state, ctx, self._first_error() if state is JobState.FAILED else None)
+            await self._finish(state, ctx, self._failure() if state is JobState.FAILED else None)
 
     async def _checks_changed(self, ctx: Context, **changes: Any) -> None:
         checks = self._record.checks or TaskRecord(CHECKS)
@@ -356,44 +368,73 @@ class Orchestrator(Agent[None]):
         await ctx.publish("checks.state", task=CHECKS, state=checks.state, phase=checks.phase, error=error)
         self._report_soon()
 
-    def _first_error(self) -> ErrorRecord:
+    def _failure(self) -> ErrorRecord:
         failed = [task for task in self._record.tasks.values() if task.state == "failed"]
         names = ", ".join(task.name for task in failed)
-        error = failed[0].error if failed else None
+        # Of several tasks each has a hint of its own; one of them here would pass for the answer to all.
+        error = failed[0].error if len(failed) == 1 else None
         return ErrorRecord("tasks_failed", f"{names} failed", error.hint if error else "")
 
     async def _finish(self, state: JobState, ctx: Context, error: ErrorRecord | None = None) -> None:
+        """The end is told whatever fails on the way to it: people and programs wait for it."""
         if not self._running:
             return
         self._running = False
         self._set_alarm(None)
-        head = await self._workspace.head()
         self._record = msgspec.structs.replace(
-            self._record,
-            status=state,
-            error=error,
-            commit=head,
-            duration_s=round(time.monotonic() - self._began, 3),
+            self._record, status=state, error=error, duration_s=round(time.monotonic() - self._began, 3)
         )
-        try:
-            await self._workspace.close()
-        except SylkError as problem:
-            ctx.log.warning("the session's worktrees could not all be removed: %s", problem)
+        for what, step in (
+            ("its branch could not be looked at", self._note_head),
+            ("its worktrees could not all be removed", self._workspace.close),
+            ("its end is not on disk", self._write_record),
+            ("its end is not in its history", lambda: self._publish_end(ctx)),
+        ):
+            try:
+                await step()
+            except Exception as problem:
+                ctx.log.warning("job %s has ended, but %s: %s", self._record.job_id, what, problem)
+        await self._tell_guide(ctx)
+
+    async def _note_head(self) -> None:
+        self._record = msgspec.structs.replace(self._record, commit=await self._workspace.head())
+
+    async def _write_record(self) -> None:
         await asyncio.to_thread(write_atomically, self._directory.record, msgspec.json.encode(self._record))
-        await ctx.publish("job.finished", status=state.value, record=msgspec.to_builtins(self._record))
+
+    async def _publish_end(self, ctx: Context) -> None:
+        status = self._record.status.value
+        await ctx.publish("job.finished", status=status, record=msgspec.to_builtins(self._record))
         # The router handles its mail in order: once it answers, whoever watches has the last event.
         await ctx.ask(router_of(ctx.address.session), ReadHistory(limit=0))
-        await ctx.tell(GUIDE, JobProgress(self._record))
+
+    async def _tell_guide(self, ctx: Context) -> None:
+        for wait_s in (0.5, 2.0, 10.0, 30.0, None):
+            try:
+                await ctx.tell(GUIDE, JobProgress(self._record))
+            except SylkError as problem:
+                if wait_s is None:
+                    raise
+                ctx.log.warning("the guide did not take the end of %s: %s", self._record.job_id, problem)
+                await ctx.clock.sleep(wait_s)
+            else:
+                return
 
     def _report_soon(self) -> None:
         """Tell the Guide how things are, at most each REPORT_EVERY_S: a large job changes far more often."""
+        self._unreported = True
         if self._reporting is None or self._reporting.done():
-            self._reporting = asyncio.create_task(self._report_later())
+            self._reporting = asyncio.create_task(self._report())
 
-    async def _report_later(self) -> None:
-        await self._ctx.clock.sleep(REPORT_EVERY_S)
-        if self._running:
-            await self._ctx.tell(GUIDE, JobProgress(self._record))
+    async def _report(self) -> None:
+        while self._unreported and self._running:
+            await self._ctx.clock.sleep(REPORT_EVERY_S)
+            self._unreported = False
+            if self._running:
+                try:
+                    await self._ctx.tell(GUIDE, JobProgress(self._record))
+                except SylkError as problem:
+                    self._ctx.log.warning("the guide did not hear of %s: %s", self._record.job_id, problem)
 
     def _is_current(self, task: str, attempt: int) -> bool:
         if not self._running or task not in self._record.tasks:

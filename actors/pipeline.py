@@ -27,6 +27,7 @@ from sylk_ray.pipelines.messages import (
 )
 from sylk_ray.pipelines.worker import kill_left_over, workspace_of
 from sylk_ray.runtime import Agent, Context, handler
+from sylk_ray.runtime.directory import GroupDone, router_of
 from sylk_ray.sessions.records import ErrorRecord, Loops
 
 MERGE_TIMEOUT_S = 600.0
@@ -43,21 +44,20 @@ class PipelineAgent(Agent[None]):
         self._work: Work | None = None
         self._stopping = 0
         self._idle = asyncio.Lock()
+        self._opening: asyncio.Task[str] | None = None
 
     @handler()
     async def start(self, message: StartPipeline, ctx: Context) -> None:
         """Make a worktree and set the Engineer to work; the session's checks begin with the Inspector."""
         brief = self._brief = message.brief
         self._life, self._work = Lifecycle(), None
-        async with self._idle:
-            if brief.attempt <= self._stopping:
-                return
-            workspace = workspace_of(brief, ctx)
-            base = await workspace.open_worktree(brief.task)
+        base = await self._open(brief, ctx)
+        if base is None:
+            return
         await self._move(Phase.RUNNING, ctx)
         bus = PipelineBus(ctx)
         if brief.task == CHECKS:
-            work = Work(brief.base, base, await workspace.changes(brief.task, brief.base, base))
+            work = Work(brief.base, base, await workspace_of(brief, ctx).changes(brief.task, brief.base, base))
             await self._move(Phase.INSPECTING, ctx)
             await bus.to_inspector(Inspect(brief, work, Loops()))
         else:
@@ -93,6 +93,9 @@ class PipelineAgent(Agent[None]):
             await ctx.tell(_orchestrator(ctx), ChecksPassed(message.loops))
         else:
             await self._merge(message.work, ctx)
+        if self._life.phase is Phase.COMPLETED:
+            # The last word: under the density `dedicated` it ends this process.
+            await ctx.tell(router_of(ctx.address.session), GroupDone(ctx.address.name))
 
     @handler()
     async def worker_failed(self, message: WorkerFailed, ctx: Context) -> None:
@@ -106,11 +109,16 @@ class PipelineAgent(Agent[None]):
         """End the attempt, whatever it is at, and say so when nothing is left of it."""
         self._stopping = max(self._stopping, message.attempt)
         brief = self._brief
-        if brief is not None and brief.attempt <= message.attempt:
-            async with self._idle:
-                await PipelineBus(ctx).stop(message.attempt)
-                await self._clean(ctx)
-        await ctx.tell(_orchestrator(ctx), PipelineStopped(ctx.address.name, message.attempt))
+        if self._opening is not None:
+            self._opening.cancel()
+        try:
+            if brief is not None and brief.attempt <= message.attempt:
+                async with self._idle:
+                    await PipelineBus(ctx).stop(message.attempt)
+                    await self._clean(ctx)
+        finally:
+            # Whatever went wrong: the orchestrator waits for this, and the session's end clears up the rest.
+            await ctx.tell(_orchestrator(ctx), PipelineStopped(ctx.address.name, message.attempt))
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """An error nobody foresaw fails the attempt: the orchestrator always hears."""
@@ -147,16 +155,29 @@ class PipelineAgent(Agent[None]):
         self._life.loops = loops = sent_back(loops, "merge")
         await self._say("merge.conflict", Feedback("merge", loops.merge, told, files=outcome.conflicts), ctx)
         await self._move(Phase.RUNNING, ctx)
+        base = await self._open(brief, ctx)
+        if base is not None:
+            await PipelineBus(ctx).to_engineer(Implement(brief, base, loops, outcome.conflicts))
+
+    async def _open(self, brief: Brief, ctx: Context) -> str | None:
+        """A fresh worktree, and the commit that it starts from; None when the attempt is stopped."""
         async with self._idle:
-            base = await workspace_of(brief, ctx).open_worktree(brief.task)
-        await PipelineBus(ctx).to_engineer(Implement(brief, base, loops, outcome.conflicts))
+            if brief.attempt <= self._stopping:
+                return None
+            self._opening = asyncio.create_task(workspace_of(brief, ctx).open_worktree(brief.task))
+            try:
+                return await self._opening
+            except asyncio.CancelledError:
+                if brief.attempt <= self._stopping:
+                    return None
+                raise
+            finally:
+                self._opening = None
 
     async def _judged(self, feedback: Feedback, final: bool, ctx: Context) -> None:
         if final:
             assert self._brief is not None
-            code = "inspection_failed" if feedback.by == "inspector" else "tests_failed"
-            loops = f" after {feedback.loop - 1} loop(s)" if feedback.loop > 1 else ""
-            await self._fail(ErrorRecord(code, f"{feedback.text}{loops}"), ctx)
+            await self._fail(refusal(self._brief, feedback), ctx)
         else:
             await self._say("pipeline.feedback", feedback, ctx)
             await self._move(Phase.RUNNING, ctx)
@@ -177,19 +198,21 @@ class PipelineAgent(Agent[None]):
     async def _fail(self, error: ErrorRecord, ctx: Context, *, retryable: bool = True) -> None:
         brief = self._brief
         assert brief is not None
-        await self._move(Phase.FAILED, ctx)
-        async with self._idle:
-            await self._clean(ctx)
-        failed = PipelineFailed(brief.task, brief.attempt, error, self._life.loops, retryable)
-        await ctx.tell(_orchestrator(ctx), failed)
+        try:
+            await self._move(Phase.FAILED, ctx)
+            async with self._idle:
+                await self._clean(ctx)
+        finally:
+            failed = PipelineFailed(brief.task, brief.attempt, error, self._life.loops, retryable)
+            await ctx.tell(_orchestrator(ctx), failed)
 
     async def _clean(self, ctx: Context) -> None:
         brief = self._brief
         assert brief is not None
-        await kill_left_over(brief)
         try:
+            await kill_left_over(brief)
             await workspace_of(brief, ctx).close_worktree(brief.task)
-        except SylkError as error:
+        except Exception as error:
             # The session's end removes what is left; the attempt's own outcome matters more.
             ctx.log.warning("the worktree of %s could not be removed: %s", brief.task, error)
 
@@ -197,6 +220,16 @@ class PipelineAgent(Agent[None]):
 def message_is_checks(brief: Brief | None) -> bool:
     """Whether this is the pipeline of the session-wide checks."""
     return brief is not None and brief.task == CHECKS
+
+
+def refusal(brief: Brief, feedback: Feedback) -> ErrorRecord:
+    """Why the work failed that may not be sent back once more."""
+    code = "inspection_failed" if feedback.by == "inspector" else "tests_failed"
+    loops = feedback.loop - 1
+    after = f"after {loops} loop{'s' if loops > 1 else ''}: " if loops else ""
+    unanswered = not brief.assignment.on_feedback and brief.task != CHECKS
+    hint = "give the task `on_feedback:` actions that answer such feedback, or fix the cause" if unanswered else ""
+    return ErrorRecord(code, f"{after}{feedback.text}", hint)
 
 
 def result_of(work: Work) -> PipelineResult:

@@ -11,7 +11,8 @@ import msgspec
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime import Agent, Context, handler
-from sylk_ray.runtime.directory import FLEET, Located, Place, Resolve
+from sylk_ray.runtime.directory import FLEET, GroupDone, Located, Place, Resolve
+from sylk_ray.runtime.fleet_messages import ReleaseGroup
 from sylk_ray.runtime.history import Events, Published, ReadHistory, Subscribe, Unsubscribe
 from sylk_ray.sessions import session_directory
 
@@ -52,6 +53,13 @@ class SessionRouter(Agent[None]):
         return Located(cell)
 
     @handler()
+    async def group_done(self, message: GroupDone, ctx: Context) -> None:
+        """Forget where a group lives, and give its places back."""
+        for address in [address for address in self._routes if address.name == message.name]:
+            del self._routes[address]
+        await ctx.tell(FLEET, ReleaseGroup(ctx.address.session, message.name))
+
+    @handler()
     async def published(self, message: Published, ctx: Context) -> None:
         """Number an event, keep it and spread it; a passing one is only spread."""
         event = message.event
@@ -59,14 +67,21 @@ class SessionRouter(Agent[None]):
             self._last += 1
             event = msgspec.structs.replace(event, sequence=self._last)
             self._events.append(event)
-            self._file.write(msgspec.json.encode(event) + b"\n")
-            self._file.flush()
+            self._write(event, ctx)
         for watcher in list(self._watchers):
             try:
                 await ctx.tell(watcher, Events(ctx.address.session, [event]), timeout=5)
             except SylkError as error:
                 ctx.log.warning("%s watches no more: %s", watcher, error)
                 self._watchers.discard(watcher)
+
+    def _write(self, event: Event, ctx: Context) -> None:
+        """A full disk costs the kept history; whoever watches still hears of the event."""
+        try:
+            self._file.write(msgspec.json.encode(event) + b"\n")
+            self._file.flush()
+        except OSError as problem:
+            ctx.log.warning("event %d of %s is not in %s: %s", event.sequence, event.session, self._path, problem)
 
     @handler()
     async def subscribe(self, message: Subscribe, ctx: Context) -> int:

@@ -40,7 +40,7 @@ class Tester(Worker):
             await bus.to_pipeline(TesterDone(brief.attempt, loops, work, tests_run=report.tests_run))
             return
         feedback = Feedback("tester", loops.tester + 1, _text(report), failures=list(report.failures[:SHOWN]))
-        if may_send_back(loops, "tester", brief.max_loops):
+        if may_send_back(loops, "tester", brief.feedback_loops):
             loops = sent_back(loops, "tester")
             await bus.to_pipeline(TesterDone(brief.attempt, loops, work, feedback))
             await bus.to_engineer(SendBack(brief, work, loops, feedback))

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -52,11 +52,22 @@ def _version_asked(asked: bool) -> None:
 
 @app.callback()
 def sylk(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version_asked, is_eager=True, help="Print the version and exit.")
     ] = False,
+    home: Home = None,
+    json: Json = False,
 ) -> None:
     """Runs teams of coding agents on git repositories."""
+
+    context.default_map = _defaults(context.command, {"home": home, "json": json})
+
+
+def _defaults(command: object, given: dict[str, Any]) -> dict[str, Any]:
+    """What was given before the command holds for it, and for the commands of a group."""
+    beneath: dict[str, object] = getattr(command, "commands", {})
+    return {name: _defaults(each, given) for name, each in beneath.items()} or given
 
 
 @app.command("version")

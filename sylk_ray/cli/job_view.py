@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from sylk_ray.cli.humanise import duration
-from sylk_ray.gateway.narration import plain
+from sylk_ray.gateway.narration import plain, shortened
 from sylk_ray.messaging import Event
 
 if TYPE_CHECKING:
@@ -105,18 +105,36 @@ def final_table(record: JobRecord) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("task", "state", "loops I/T", "time", "files", "commit", "", box=None, pad_edge=False)
-    for task in [*record.tasks.values(), *([record.checks] if record.checks else [])]:
+    tasks = _all_tasks(record)
+    merges = any(task.loops.merge for task in tasks)
+    loops = "loops I/T/M" if merges else "loops I/T"
+    table = Table("task", "state", loops, "time", "files", "commit", "", box=None, pad_edge=False)
+    for task in tasks:
         table.add_row(
             escape(task.name),
             f"[{COLOURS.get(task.state, 'dim')}]{task.state}[/]",
-            f"{task.loops.inspector}/{task.loops.tester}",
+            f"{task.loops.inspector}/{task.loops.tester}" + (f"/{task.loops.merge}" if merges else ""),
             duration(task.duration_s) if task.started_at else "-",
             str(len(task.files_changed)),
             (task.commit or "-")[:10],
             escape(plain(first_line(_why(task)))),
         )
     return table
+
+
+def failures_told(record: JobRecord) -> list[str]:
+    """The errors of the failed tasks in full, as far as that is a matter of lines and not of pages."""
+    told: list[str] = []
+    for task in _all_tasks(record):
+        if task.state == "failed" and task.error is not None:
+            lines = shortened(task.error.message)
+            hint = [f"hint: {task.error.hint}"] if task.error.hint else []
+            told += ["", f"{task.name} failed:", *(f"  {plain(line)}" for line in (*lines, *hint))]
+    return told
+
+
+def _all_tasks(record: JobRecord) -> list[TaskRecord]:
+    return [*record.tasks.values(), *([record.checks] if record.checks else [])]
 
 
 def first_line(text: str) -> str:

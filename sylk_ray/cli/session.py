@@ -47,7 +47,7 @@ def list_sessions(
 @app.command("show")
 def show(name: Name, home: Home = None, json: Json = False) -> None:
     """Show one session and its job."""
-    from sylk_ray.cli.job_view import final_table
+    from sylk_ray.cli.job_view import failures_told, final_table
     from sylk_ray.cli.results import record_of
 
     shell = Shell(home, json)
@@ -64,6 +64,7 @@ def show(name: Name, home: Home = None, json: Json = False) -> None:
         record = record_of(job)
         shell.say(f"job {record.job_id}: {record.status}", "")
         shell.show(final_table(record))
+        shell.say(*failures_told(record))
 
 
 @app.command("close")

@@ -79,7 +79,7 @@ def submit(
 def watch(shell: Shell, client: GatewayClient, record: JobRecord) -> int:
     """Follow a job to its end and show what became of it; returns the exit code."""
     from sylk_ray.cli.follow import Detached, follow
-    from sylk_ray.cli.job_view import final_table
+    from sylk_ray.cli.job_view import failures_told, final_table
     from sylk_ray.cli.results import accepted_document, exit_code_of, job_document
 
     try:
@@ -92,7 +92,7 @@ def watch(shell: Shell, client: GatewayClient, record: JobRecord) -> int:
     if not shell.json:
         shell.say("")
         shell.show(final_table(record))
-        shell.say("", *_told(record))
+        shell.say(*failures_told(record), "", *_told(record))
     return exit_code_of(record)
 
 

@@ -21,6 +21,7 @@ from sylk_ray.errors import InputError, SylkError
 from sylk_ray.gateway import job_routes, runtime_routes, session_routes
 from sylk_ray.gateway.agent import hub
 from sylk_ray.gateway.answers import NotFound, components, refusal
+from sylk_ray.gateway.body_limit import BodyLimit
 from sylk_ray.gateway.door import Door, announce, ensure_token, withdraw
 from sylk_ray.gateway.front import Front
 from sylk_ray.gateway.guard import Guard
@@ -51,7 +52,8 @@ def create_app(host: Host, token: str) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _unroutable)
     app.add_exception_handler(Exception, _unforeseen)
-    app.add_middleware(Guard, token=token)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(Guard, token=token)  # the last is the first that a request meets
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:

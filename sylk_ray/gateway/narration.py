@@ -47,7 +47,8 @@ def grants_told(grants: Data) -> list[str]:
     return told
 
 
-def _lines(text: object) -> list[str]:
+def shortened(text: object) -> list[str]:
+    """The first lines of a text, and how many more there are."""
     lines = str(text or "").strip().splitlines()
     return [*lines[:SHOWN_LINES], *([f"... {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else [])]
 
@@ -64,7 +65,7 @@ def _task_state(data: Data) -> list[str]:
         return []
     error: Data = data.get("error") or {}
     attempt = f" (attempt {data['attempt']})" if data.get("attempt", 1) > 1 else ""
-    reason = _lines(error.get("message") or data.get("reason"))
+    reason = shortened(error.get("message") or data.get("reason"))
     told = f"{data.get('state')}{attempt}"
     if reason:
         told += f": {reason[0]}"
@@ -80,11 +81,11 @@ def _phase(data: Data) -> list[str]:
 
 
 def _feedback(data: Data) -> list[str]:
-    return [f"sent back by the {data.get('by')}, loop {data.get('loop')}:", *_lines(data.get("text"))]
+    return [f"sent back by the {data.get('by')}, loop {data.get('loop')}:", *shortened(data.get("text"))]
 
 
 def _conflict(data: Data) -> list[str]:
-    return ["its work conflicts with what was merged meanwhile:", *_lines(data.get("text"))]
+    return ["its work conflicts with what was merged meanwhile:", *shortened(data.get("text"))]
 
 
 def _action(data: Data) -> list[str]:
@@ -108,8 +109,10 @@ def _merged(data: Data) -> list[str]:
 
 def _checks(data: Data) -> list[str]:
     error: Data = data.get("error") or {}
-    told = f"{data.get('state')} {data.get('phase') or ''}".rstrip()
-    return [told, *_lines(error.get("message"))]
+    state, phase = str(data.get("state")), str(data.get("phase") or "")
+    if state == "running" and phase:
+        return [_PHASES[phase]] if phase in ("inspecting", "testing") else []
+    return [state, *shortened(error.get("message"))]
 
 
 def _cancelling(data: Data) -> list[str]:
@@ -123,7 +126,7 @@ def _finished(data: Data) -> list[str]:
     told = [
         f"job {data.get('status')} after {record.get('duration_s', 0):.1f} s, branch {record.get('branch')}{commit}"
     ]
-    told += _lines(error.get("message"))
+    told += shortened(error.get("message"))
     return [*told, f"hint: {error['hint']}"] if error.get("hint") else told
 
 

@@ -65,6 +65,11 @@ class Brief(msgspec.Struct, frozen=True):
         """What the person granted."""
         return Sandbox.model_validate_json(self.sandbox_json)
 
+    @property
+    def feedback_loops(self) -> int:
+        """How often Inspector and Tester may each send the work back: never, when nothing is declared for it."""
+        return self.max_loops if self.assignment.on_feedback else 0
+
     def directory(self, home: Path) -> SessionDirectory:
         """The session's directory under a state directory."""
         return SessionDirectory(session_directory(home, self.session))

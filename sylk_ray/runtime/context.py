@@ -54,6 +54,10 @@ class Context:
         """Every living agent of this cell."""
         return self._host.agents()
 
+    def session_over(self, session: str) -> None:
+        """Tell this cell's host that a session is over elsewhere: it forgets the ways there."""
+        self._host.forget_session(session)
+
     def cell_died(self, cell: str) -> None:
         """Tell this cell's host that another cell died: what waits for it fails now."""
         self._host.peer_lost(cell)

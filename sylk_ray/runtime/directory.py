@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from sylk_ray.messaging import SHARED, Address, Request
+from sylk_ray.messaging import SHARED, Address, Message, Request
 
 ROUTER = "router"
 FLEET = Address(SHARED, "fleet", "main")
@@ -54,6 +54,12 @@ class Resolve(Request[Located], frozen=True):
     """Ask a session's router where one of its agents lives."""
 
     role: str
+    name: str
+
+
+class GroupDone(Message, frozen=True):
+    """Tell a session's router that the agents which share this name are done with."""
+
     name: str
 
 

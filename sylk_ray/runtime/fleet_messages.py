@@ -21,6 +21,13 @@ class CloseSession(Request[None], frozen=True):
     session: str
 
 
+class ReleaseGroup(Message, frozen=True):
+    """The agents of a session that share this name are done with."""
+
+    session: str
+    name: str
+
+
 class CellStatus(msgspec.Struct, frozen=True):
     """A cell as ``sylk status`` and ``sylk ps`` show it. ``blocked_by`` is the agent that holds its loop."""
 

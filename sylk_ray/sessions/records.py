@@ -97,7 +97,6 @@ class TaskRecord(msgspec.Struct, frozen=True):
     lines_added: int = 0
     lines_removed: int = 0
     commit: str | None = None
-    output: str = ""
     reason: str = ""
     """Why it was skipped or cancelled."""
     error: ErrorRecord | None = None

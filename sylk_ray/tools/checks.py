@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sylk_ray.errors import InputError
-from sylk_ray.tools.context import ToolContext, last_lines, limit_hit
+from sylk_ray.tools.context import ToolContext, last_lines, limit_hit, where_kept
 from sylk_ray.tools.errors import CheckFailed
 from sylk_ray.tools.issues import ChangedFile, Issue, severity_of
 from sylk_ray.tools.linters import mypy_arguments, mypy_issues, ruff_arguments, ruff_issues
@@ -72,7 +72,7 @@ async def _run_command(check: Check, command: str, names: Sequence[str], context
     if check.pattern is None:
         if result.exit_code == 0:
             return ()
-        text = f"{check.name} ended with exit code {result.exit_code}: {last_lines(result.output)}"
+        text = f"{check.name} ended with exit code {result.exit_code}{_said(result)}"
         return (Issue("", 0, check.category, check.severity, text, ""),)
     issues = _matched(check, check.pattern, await _whole_output(result), context.worktree)
     if result.exit_code != 0 and not issues:
@@ -84,8 +84,13 @@ async def _run(check: Check, command: Command, context: ToolContext) -> ProcessR
     result = await context.run(command, timeout_s=check.timeout_s, artifact=check.name)
     if limit := limit_hit(result, context.limits, check.timeout_s):
         raise CheckFailed(
-            f"the check {check.name} was ended by {limit}: {last_lines(result.output)}",
+            f"the check {check.name} was ended by {limit}{_said(result)}",
             hint="Raise the limit for this check, or let it look at fewer files.",
+        )
+    if result.output_problem:
+        raise CheckFailed(
+            f"what the check {check.name} found was lost: {where_kept(result)}",
+            hint="Make room on the disk, then try again.",
         )
     return result
 
@@ -151,12 +156,17 @@ async def _whole_output(result: ProcessResult) -> str:
     return await asyncio.to_thread(_read, result.output_path) if result.output_path else result.output
 
 
+def _said(result: ProcessResult) -> str:
+    last = last_lines(result.output)
+    return f": {last}" if last else ", and printed nothing"
+
+
 def _read(path: Path) -> str:
     return path.read_text(errors="replace") if path.exists() else ""
 
 
 def _crashed(check: Check, result: ProcessResult) -> CheckFailed:
     return CheckFailed(
-        f"the check {check.name} did not do its work (exit code {result.exit_code}): {last_lines(result.output)}",
+        f"the check {check.name} did not do its work (exit code {result.exit_code}){_said(result)}",
         hint="Try the command by hand; its configuration or its arguments may be wrong.",
     )

@@ -7,12 +7,19 @@ import shlex
 from contextlib import suppress
 from pathlib import Path
 
-from sylk_ray.tools.context import OUTPUT_CHARACTERS, ActionResult, ToolContext, last_lines, limit_hit
+from sylk_ray.tools.context import (
+    OUTPUT_CHARACTERS,
+    ActionResult,
+    ToolContext,
+    ending_with,
+    limit_hit,
+    where_kept,
+)
 from sylk_ray.tools.errors import ActionFailed, NothingChanged
-from sylk_ray.tools.paths import matching, walk
+from sylk_ray.tools.paths import CACHES, matching, walk
 from sylk_ray.tools.specs import Run
 
-_ALWAYS_IGNORED = ("__pycache__/", "node_modules/", ".venv/")
+_ALWAYS_IGNORED = (*CACHES, ".venv/")
 
 Snapshot = dict[str, tuple[int, int, int, int]]
 
@@ -24,13 +31,13 @@ async def run(action: Run, context: ToolContext) -> ActionResult:
     result = await context.run(action.command, timeout_s=action.timeout_s)
     if limit := limit_hit(result, context.limits, action.timeout_s):
         raise ActionFailed(
-            f"`{shown}` was ended by {limit}; its last output:\n{last_lines(result.output)}",
+            f"`{shown}` was ended by {limit}{ending_with(result.output)}",
             hint="Raise the limit in the job if the command needs it, or find out why it does not end.",
         )
     if result.exit_code not in action.ok_exit_codes:
         raise ActionFailed(
-            f"`{shown}` ended with exit code {result.exit_code}; its last output:\n{last_lines(result.output)}",
-            hint=f"The whole output is in {result.output_path}. If this exit code is fine, add it to ok_exit_codes.",
+            f"`{shown}` ended with exit code {result.exit_code}{ending_with(result.output)}",
+            hint=f"{where_kept(result)} If this exit code is fine, add it to ok_exit_codes.",
         )
     after = await asyncio.to_thread(snapshot, context.worktree)
     changed = tuple(sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)))

@@ -76,6 +76,19 @@ def last_lines(output: str, count: int = 20, characters: int = 4000) -> str:
     return "\n".join(output.rstrip().splitlines()[-count:])[-characters:]
 
 
+def ending_with(output: str) -> str:
+    """How an error message goes on: with the end of the output, if there was any."""
+    last = last_lines(output)
+    return f"; the last output:\n{last}" if last else "; there was no output"
+
+
+def where_kept(result: ProcessResult) -> str:
+    """A sentence that says where the output is."""
+    if result.output_problem:
+        return f"The output could not all be kept in {result.output_path}: {result.output_problem}."
+    return f"The whole output is in {result.output_path}."
+
+
 def limit_hit(result: ProcessResult, limits: Limits, timeout_s: float | None) -> str | None:
     """Which limit ended the run, as a phrase; None if none did."""
     match result.killed_by:

@@ -25,6 +25,8 @@ class Output:
 
     def __init__(self, path: Path | None, limit_bytes: int, on_line: Callable[[str], None] | None = None) -> None:
         self.total_bytes = 0
+        self.problem = ""
+        """Why the file lacks a part of what is within the limit; empty when it does not."""
         self._limit = limit_bytes
         self._tail = bytearray()
         self._on_line = on_line
@@ -80,8 +82,7 @@ class Output:
         if not chunk:
             self._loop.remove_reader(self._read_end)
             return 0
-        if self._file is not None and self.total_bytes < self._limit:
-            self._file.write(chunk[: self._limit - self.total_bytes])
+        self._keep(chunk)
         self.total_bytes += len(chunk)
         self._tail += chunk[-TAIL_BYTES:]
         if len(self._tail) > 4 * TAIL_BYTES:
@@ -89,6 +90,17 @@ class Output:
         if self._on_line is not None:
             self._note_line(chunk)
         return len(chunk)
+
+    def _keep(self, chunk: bytes) -> None:
+        """Write what is within the limit. A full disk may cost the file, never the tail that tells of it."""
+        if self._file is None or self.problem or self.total_bytes >= self._limit:
+            return
+        rest = memoryview(chunk)[: self._limit - self.total_bytes]
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            self.problem = error.strerror or str(error)
 
     def _note_line(self, chunk: bytes) -> None:
         end = chunk.rfind(b"\n")

@@ -17,6 +17,17 @@ from sylk_ray.tools.errors import PathRefused
 
 Globs = str | Iterable[str]
 
+CACHES = (
+    "__pycache__/",
+    "*.pyc",
+    ".pytest_cache/",
+    ".ruff_cache/",
+    ".mypy_cache/",
+    ".hypothesis/",
+    "node_modules/",
+)
+"""What tools leave beside the work: never committed, and no change of a file."""
+
 
 def resolve(worktree: Path, relative: str) -> Path:
     """The absolute path of ``relative``, links not followed; PathRefused if it is not plainly inside.

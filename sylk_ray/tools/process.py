@@ -57,6 +57,8 @@ class ProcessResult:
     """How much was printed; all but ``dropped_bytes`` of it is in the file."""
     dropped_bytes: int
     killed_by: KilledBy | None
+    output_problem: str = ""
+    """Why the file lacks a part of the output that was to be kept; empty when it does not."""
 
 
 async def run_process(
@@ -100,6 +102,7 @@ async def run_process(
         output_bytes=output.total_bytes,
         dropped_bytes=output.dropped_bytes,
         killed_by=killed_by or _killed_for_file_size(run.exit_code),
+        output_problem=output.problem,
     )
     _raise_for_start(result, program)
     return result

@@ -8,7 +8,7 @@ comment runs over them, because then moving would change what they say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -78,12 +78,25 @@ def _captured(source: str, match: SgNode, name: str, indentation: str) -> str:
         return ""
     start = nodes[0].range().start.index
     text = nodes[0].text() if len(nodes) == 1 else source[start : nodes[-1].range().end.index]
-    was = _indentation(source, start)
+    was = _indentation(source, _block_start(source, nodes))
     if "\n" not in text or was == indentation or any(map(_has_leaf_over_lines, nodes)):
         return text
     first, *rest = text.split("\n")
     moved = (indentation + line.removeprefix(was) if line.startswith(was) else line for line in rest)
     return "\n".join((first, *moved))
+
+
+def _block_start(source: str, nodes: Sequence[SgNode]) -> int:
+    """Where the captured lines begin that share an indentation: a comment behind a block's header is captured with
+    the block, but stands on the header's line."""
+    starts = [node.range().start.index for node in nodes]
+    if nodes[0].kind() != "comment" or _begins_line(source, starts[0]):
+        return starts[0]
+    return next((start for start in starts if _begins_line(source, start)), starts[0])
+
+
+def _begins_line(source: str, position: int) -> bool:
+    return not source[source.rfind("\n", 0, position) + 1 : position].strip()
 
 
 def _has_leaf_over_lines(node: SgNode) -> bool:

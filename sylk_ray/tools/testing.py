@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import msgspec
 
-from sylk_ray.tools.context import ToolContext, last_lines, limit_hit
+from sylk_ray.tools.context import ToolContext, ending_with, limit_hit
 from sylk_ray.tools.junit import JUnit, TestFailure, read_junit
 from sylk_ray.tools.process import ProcessResult
 from sylk_ray.tools.specs import Sandbox, Testing
@@ -91,11 +91,11 @@ def _options(report: Path, sandbox: Sandbox) -> str:
 
 def _problem(result: ProcessResult, testing: Testing, context: ToolContext, junit: JUnit | None) -> str | None:
     if limit := limit_hit(result, context.limits, testing.timeout_s):
-        return f"the tests were ended by {limit}; their last output:\n{last_lines(result.output)}"
+        return f"the tests were ended by {limit}{ending_with(result.output)}"
     if result.exit_code == 0:
         return None
     shown = testing.run if isinstance(testing.run, str) else shlex.join(testing.run)
     explained = f"`{shown}` ended with exit code {result.exit_code}"
     if (junit is not None or "pytest" in shown) and result.exit_code in _PYTEST_EXIT:
         explained = f"{_PYTEST_EXIT[result.exit_code]} (exit code {result.exit_code})"
-    return f"{explained}; its last output:\n{last_lines(result.output)}"
+    return f"{explained}{ending_with(result.output)}"

@@ -12,7 +12,7 @@ from collections import defaultdict
 from typing import Any
 
 import ray
-from ray.exceptions import ActorDiedError, RayError
+from ray.exceptions import ActorDiedError, ActorUnavailableError, RayError
 from ray.util.placement_group import PlacementGroup
 
 from sylk_ray.errors import SylkError
@@ -29,6 +29,7 @@ from sylk_ray.runtime.fleet_messages import (
     Census,
     CloseSession,
     OpenSession,
+    ReleaseGroup,
     ShutDown,
     TakeCensus,
 )
@@ -81,17 +82,18 @@ class Fleet(Agent[None]):
                 return self._bindings[session]
             while True:
                 home = await self._home_of(session)
-                binding = self._bindings[session] = SessionBinding(session, home.cell, self._density)
+                binding = SessionBinding(session, home.cell, self._density)
                 try:
                     await self._open_on(home, binding)
                 except ActorDiedError as problem:
                     if self._density != "packed":
                         raise CellLost(f"{home.cell} died before session {session} was opened on it") from problem
                     # It died since the watch looked last. Nothing of this session was on it, so another will do.
-                    del self._bindings[session]
                     self._packing.close_session(session)
                     await self._cell_died(home, _why(problem), ctx)
                     continue
+                # Only now: whoever learns of the binding may send there at once.
+                self._bindings[session] = binding
                 return binding
 
     @handler(concurrent=True)
@@ -110,19 +112,26 @@ class Fleet(Agent[None]):
             binding = self._bindings.get(session)
             if binding is None:
                 raise UnknownAddress(f"there is no open session {session!r}")
-            if self._density == "packed":
-                handle = self._cells[self._packing.place(session, message.name)]
-            elif self._density == "session":
-                handle = self._cells[binding.router_cell]
-            else:
-                handle = await self._dedicated(session, message.role, message.name)
-            try:
-                await self._open_on(handle, binding)
-            except ActorDiedError as problem:
-                await self._cell_died(handle, _why(problem), ctx)
-                agent = Address(session, message.role, message.name)
-                raise CellLost(f"{handle.cell} died before {agent} lived there") from problem
-            return Located(handle.cell)
+            while True:
+                if binding.router_cell not in self._cells:
+                    raise CellLost(f"{binding.router_cell}, the home of session {session}, died")
+                if self._density == "packed":
+                    handle = self._cells[self._packing.place(session, message.name)]
+                elif self._density == "session":
+                    handle = self._cells[binding.router_cell]
+                else:
+                    handle = await self._dedicated(session, message.role, message.name)
+                try:
+                    await self._open_on(handle, binding)
+                except ActorDiedError as problem:
+                    if self._density != "packed":
+                        agent = Address(session, message.role, message.name)
+                        raise CellLost(f"{handle.cell} died before {agent} lived there") from problem
+                    # As above: nothing of this session was on it yet.
+                    self._packing.release(session, message.name)
+                    await self._cell_died(handle, _why(problem), ctx)
+                    continue
+                return Located(handle.cell)
 
     @handler(concurrent=True)
     async def close_session(self, message: CloseSession, ctx: Context) -> None:
@@ -130,10 +139,12 @@ class Fleet(Agent[None]):
         session = message.session
         async with self._locks[session]:
             if self._bindings.pop(session, None) is None:
+                self._locks.pop(session, None)
                 return
             opened = [cell for cell, opened in self._opened if opened == session]
             self._opened -= {(cell, session) for cell in opened}
-            handles = [self._cells[cell] for cell in opened if cell in self._cells]
+            handles = [*self._gateway(), *(self._cells[cell] for cell in opened if cell in self._cells)]
+            ctx.session_over(session)
             for problem in await asyncio.gather(
                 *(handle.call("close_session", session) for handle in handles), return_exceptions=True
             ):
@@ -144,7 +155,26 @@ class Fleet(Agent[None]):
             if group is not None:
                 own = [self._cells.pop(cell) for cell in self._owned.pop(session, {}).values() if cell in self._cells]
                 await self._factory.release(group, own)
+                for handle in own:
+                    self._forget(handle.cell, ctx)
         self._locks.pop(session, None)
+
+    @handler(concurrent=True)
+    async def release(self, message: ReleaseGroup, ctx: Context) -> None:
+        """A group of agents is done with: under ``dedicated`` their processes end and their places are free."""
+        session = message.session
+        if self._density == "packed":
+            self._packing.release(session, message.name)
+        if self._density != "dedicated" or session not in self._bindings:
+            return
+        async with self._locks[session]:
+            owned = self._owned.get(session, {})
+            for key in [key for key in owned if key[1] == message.name]:
+                handle = self._cells.pop(owned.pop(key), None)
+                if handle is not None:
+                    self._opened.discard((handle.cell, session))
+                    await handle.kill()
+                    self._forget(handle.cell, ctx)
 
     @handler(concurrent=True)
     async def census(self, message: TakeCensus, ctx: Context) -> Census:
@@ -263,18 +293,32 @@ class Fleet(Agent[None]):
     async def _watch_cells(self, ctx: Context) -> None:
         while True:
             await asyncio.sleep(WATCH_EVERY_S)
-            for handle in list(self._cells.values()):
-                try:
-                    await handle.call("info", timeout=30)
-                except TimeoutError:
-                    log.warning("%s has not answered for 30 s", handle.cell)
-                except RayError as problem:
-                    await self._cell_died(handle, _why(problem), ctx)
+            await asyncio.gather(*(self._check(handle, ctx) for handle in list(self._cells.values())))
+
+    async def _check(self, handle: CellHandle, ctx: Context) -> None:
+        try:
+            await handle.call("info", timeout=30)
+        except TimeoutError:
+            log.warning("%s has not answered for 30 s", handle.cell)
+        except ActorUnavailableError as problem:
+            log.warning("%s is out of reach, and may come back: %s", handle.cell, _why(problem))
+        except RayError as problem:
+            await self._cell_died(handle, _why(problem), ctx)
+        except Exception:
+            log.exception("%s could not be looked at", handle.cell)
+
+    def _forget(self, cell: str, ctx: Context) -> None:
+        """A cell was ended on purpose: nobody shall keep a way to it."""
+        ctx.cell_died(cell)
+        for other in self._gateway():
+            other.actor.peer_lost.remote(cell)
 
     async def _cell_died(self, handle: CellHandle, why: str, ctx: Context) -> None:
         cell = handle.cell
         if self._cells.pop(cell, None) is None:
             return
+        # Whatever befell it, it must not go on working while others clear up after it.
+        await handle.kill()
         sessions = {session for opened, session in self._opened if opened == cell}
         sessions.update(self._packing.lose_cell(cell))
         self._opened = {(opened, session) for opened, session in self._opened if opened != cell}
