@@ -10,8 +10,9 @@ import psutil
 import pytest
 
 from sylk_ray.errors import InputError
-from sylk_ray.sessions import JobState
-from sylk_ray.sessions.messages import GUIDE, CancelJob, EndSession, ListSessions
+from sylk_ray.jobs import load_job
+from sylk_ray.sessions import JobRecord, JobState
+from sylk_ray.sessions.messages import GUIDE, CancelJob, EndSession, ListSessions, StartJob, SubmitJob
 from tests.unit.sessions.conftest import git, write
 
 PATHLIB = """
@@ -87,6 +88,7 @@ tasks:
     task = record.tasks["break_it"]
     assert (record.status, task.state, task.loops.tester) == (JobState.FAILED, "failed", 2)
     assert task.error.type == "tests_failed"
+    assert task.error.message.startswith("after 2 loops: 1 of 1 test(s) failed:")
     assert "test_shop" in task.error.message
     assert git(repo, "rev-parse", record.branch) == git(repo, "rev-parse", "main")
 
@@ -175,7 +177,8 @@ tasks:
     assert {n: t.state for n, t in fast.tasks.items()} == {"bad": "failed", "child": "skipped", "other": "cancelled"}
     assert {n: t.state for n, t in on.tasks.items()} == {"bad": "failed", "child": "skipped", "other": "succeeded"}
     assert '"bad" failed' in on.tasks["child"].reason
-    assert "3" in on.tasks["bad"].error.message
+    assert on.tasks["bad"].error.message.endswith("ended with exit code 3; there was no output")
+    assert on.error.hint == on.tasks["bad"].error.hint
 
 
 async def test_an_action_that_matches_nothing_fails_its_task(packed, repo):
@@ -197,6 +200,23 @@ async def test_the_same_job_submitted_twice_at_once_runs_twice_but_a_named_sessi
     assert sum(isinstance(outcome, InputError) for outcome in outcomes) == 1
     (record,) = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
     assert (await packed.until_over(record.job_id)).status is JobState.SUCCEEDED
+
+
+async def test_work_that_nothing_is_declared_to_improve_is_not_sent_back(packed, repo):
+    job = """
+name: unanswered
+policy: {on_failure: continue_on_failure}
+tasks:
+  tested: {engineer: [{write: {path: x, content: x}}], tester: "echo wrong; exit 1"}
+  inspected: {engineer: [{write: {path: y, content: y}}], inspector: {forbid: [y]}}
+"""
+    record = await packed.run(job, repo)
+    tested, inspected = record.tasks["tested"], record.tasks["inspected"]
+    assert (tested.error.type, inspected.error.type) == ("tests_failed", "inspection_failed")
+    assert (tested.loops.tester, inspected.loops.inspector) == (0, 0)
+    assert "on_feedback" in tested.error.hint
+    assert record.error.message == "tested, inspected failed"
+    assert record.error.hint == ""
 
 
 async def test_a_tool_that_is_not_installed_is_named_with_how_to_install_it(packed, repo):
@@ -254,6 +274,16 @@ async def test_a_job_whose_cell_is_killed_fails_and_says_so(packed, repo):
     assert not any("984" in " ".join(p.info["cmdline"] or []) for p in psutil.process_iter(["cmdline"]))
     again = await packed.run("name: again\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]}\n", repo)
     assert again.status is JobState.SUCCEEDED
+
+
+async def test_a_job_right_after_a_cell_died_runs_on_another(start, repo):
+    runtime = await start(density="packed", cells=1)
+    job = "name: j\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]}\n"
+    assert (await runtime.run(job, repo)).status is JobState.SUCCEEDED
+    (cell,) = await runtime.cells()
+    psutil.Process(cell.pid).kill()
+    record = await runtime.run(job, repo)
+    assert (record.status, record.error) == (JobState.SUCCEEDED, None)
 
 
 async def test_twelve_sessions_at_once_on_one_repository(packed, repo):
@@ -347,3 +377,47 @@ async def test_a_session_without_room_says_what_is_missing(start, repo):
 
 async def _worktrees(repo) -> int:
     return git(repo, "worktree", "list", "--porcelain").count("worktree ")
+
+
+async def _prepared(runtime, repo) -> JobRecord:
+    job = load_job("name: p\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]}\n", source="p")
+    return await runtime.ask(GUIDE, SubmitJob(job.model_dump_json(by_alias=True), str(repo), start=False))
+
+
+async def test_a_job_cancelled_while_it_starts_is_cancelled_and_leaves_nothing(packed, repo):
+    for _ in range(3):
+        record = await _prepared(packed, repo)
+        await asyncio.gather(
+            packed.ask(GUIDE, StartJob(record.job_id)), packed.ask(GUIDE, CancelJob(record.job_id, "changed my mind"))
+        )
+        record = await packed.until_over(record.job_id)
+        assert record.status is JobState.CANCELLED
+        assert git(repo, "rev-parse", record.branch) == git(repo, "rev-parse", "main")
+        session = record.session_id
+        await packed.until(packed.census, lambda census, s=session: not any(a.session == s for a in census.agents))
+
+
+async def test_a_job_started_twice_at_once_runs_once(packed, repo):
+    record = await _prepared(packed, repo)
+    await asyncio.gather(*(packed.ask(GUIDE, StartJob(record.job_id)) for _ in range(3)))
+    record = await packed.until_over(record.job_id)
+    assert (record.status, record.tasks["a"].attempts) == (JobState.SUCCEEDED, 1)
+    assert git(repo, "rev-list", "--count", f"main..{record.branch}") == "1"
+
+
+async def test_a_repository_that_goes_away_ends_the_job(packed, repo):
+    record = await packed.submit("name: gone\ntasks:\n  a: {engineer: [{run: 'sleep 1'}]}\n", repo)
+    await packed.until(lambda: _worktrees(repo), lambda count: count == 2)
+    repo.rename(repo.with_name("moved"))
+    record = await packed.until_over(record.job_id)
+    assert record.status is JobState.FAILED
+    assert record.tasks["a"].error is not None
+
+
+async def test_many_tasks_fit_into_few_places_under_dedicated(start, repo):
+    runtime = await start(density="dedicated", dedicated_agents=12)
+    job = "name: chain\npolicy: {max_concurrency: 1}\ntasks:\n" + "".join(
+        f"  t{n}: {{engineer: [{{write: {{path: 'f{n}', content: x}}}}]}}\n" for n in range(4)
+    )
+    record = await runtime.run(job, repo)
+    assert record.status is JobState.SUCCEEDED, record

@@ -26,3 +26,11 @@ async def test_a_deleted_and_a_binary_file_are_told(repo):
     git(repo, "commit", "-qm", "x")
     diff = await Git(repo).run("diff", "--unified=0", "--no-renames", "--no-prefix", "HEAD~1", "HEAD")
     assert parse_diff(diff) == [Change("image"), Change("one.txt", [], 0, 1, True)]
+
+
+async def test_a_hunk_header_within_a_file_is_text(repo):
+    write(repo, {"d.patch": "@@ -1,500 +1,900 @@\n x\n"})
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "x")
+    diff = await Git(repo).run("diff", "--unified=0", "--no-renames", "--no-prefix", "HEAD~1", "HEAD")
+    assert parse_diff(diff) == [Change("d.patch", [1, 2], 2, 0)]

@@ -6,6 +6,7 @@ import pytest
 
 from sylk_ray.errors import InputError
 from sylk_ray.sessions.repository import inspect_repository
+from sylk_ray.sessions.submodules import NestedRepository
 from sylk_ray.sessions.workspace import Workspace
 
 from .conftest import git, new_repository, write
@@ -198,3 +199,67 @@ async def test_a_branch_moved_from_elsewhere_is_not_lost(workspace, repo):
     git(repo, "update-ref", "refs/heads/sylk/demo", other)
     await workspace.merge(commit, "a\n")
     assert git(repo, "log", "--format=%s", "main..sylk/demo").splitlines() == ["a", "by hand"]
+
+
+async def test_a_session_that_is_undone_leaves_neither_branch_nor_directory(workspace):
+    workspace.directory.root.mkdir(parents=True)
+    await workspace.undo()
+    assert await workspace.head() is None
+    assert not workspace.directory.root.exists()
+
+
+async def test_a_persons_own_worktree_that_is_away_is_not_forgotten(workspace, repo, tmp_path):
+    mine = tmp_path / "mine"
+    git(repo, "worktree", "add", "-q", "-b", "mine", str(mine))
+    mine.rename(tmp_path / "unmounted")
+    await do(workspace, "a", {"a": "a\n"})
+    await workspace.close_worktree("a")
+    await workspace.close()
+    (tmp_path / "unmounted").rename(mine)
+    assert git(mine, "status", "--porcelain") == ""
+
+
+def make_evil(repository, ran) -> None:
+    """Make git run a command when it looks whether the repository has changed."""
+    git(repository, "config", "filter.x.clean", f"touch '{ran}'; cat")
+    (repository / ".git/info").mkdir(exist_ok=True)
+    (repository / ".git/info/attributes").write_text("* filter=x\n")
+
+
+async def test_a_repository_that_a_tool_made_within_is_refused_and_never_looked_into(workspace, tmp_path):
+    base = await workspace.open_worktree("a")
+    worktree = workspace.directory.worktree("a")
+    nested = new_repository(worktree / "deep" / "nested", {"x": "x\n"})
+    make_evil(nested, tmp_path / "ran")
+    (nested / "x").write_text("y\n")
+    with pytest.raises(NestedRepository, match="deep/nested"):
+        await workspace.snapshot("a", base, "a\n")
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_a_submodule_that_a_tool_has_configured_is_never_looked_into(home, tmp_path):
+    library = new_repository(tmp_path / "library", {"lib.py": "x = 1\n"})
+    repo = new_repository(tmp_path / "main", {"main.py": "\n"})
+    git(repo, "submodule", "add", "-q", str(library), "vendor/library")
+    git(repo, "commit", "-qm", "with a submodule")
+    workspace = Workspace(home, "s-1", "demo", repo)
+    await workspace.create(git(repo, "rev-parse", "HEAD"))
+    base = await workspace.open_worktree("a")
+    inside = workspace.directory.worktree("a") / "vendor/library"
+    make_evil(inside, tmp_path / "ran")
+    (inside / "lib.py").write_text("y = 1\n")
+    write(workspace.directory.worktree("a"), {"main.py": "changed\n"})
+    commit = await workspace.snapshot("a", base, "a\n")
+    await workspace.reset("a", commit)
+    assert not (tmp_path / "ran").exists()
+    assert [change.path for change in await workspace.changes("a", base, commit)] == ["main.py"]
+
+
+async def test_a_name_that_is_no_text_is_shown_escaped(workspace):
+    base = await workspace.open_worktree("a")
+    path = bytes(workspace.directory.worktree("a")) + b"/caf\xe9"
+    with open(path, "wb") as file:  # noqa: PTH123
+        file.write(b"x")
+    commit = await workspace.snapshot("a", base, "a\n")
+    (change,) = await workspace.changes("a", base, commit)
+    assert change.path.encode()
