@@ -76,12 +76,6 @@ class Packing:
         if cell in self._load:
             self._load[cell] -= 1
 
-    def release(self, session: str, name: str) -> None:
-        """Forget where a group is; the next ``place`` decides afresh."""
-        cell = self._groups.pop((session, name), None)
-        if cell in self._load:
-            self._load[cell] -= 1
-
     def cells_of(self, session: str) -> list[str]:
         """Every cell that holds something of a session, its home first."""
         home = self._home.get(session)

@@ -3,7 +3,8 @@
 A program of its own, started with ``python -I -S``, because the process that wants a tool run has many
 threads, and between fork and exec of such a process nothing but exec is safe. It imports little: its start is
 part of the cost of every tool. Options: ``--parent=PID`` whose death ends the program, ``--file-mb=N`` the
-largest file, ``--isolate`` no network but localhost, ``--landlock`` write only beneath each ``--write=PATH``.
+largest file, ``--isolate`` no network but localhost, ``--landlock`` write only beneath each ``--write=PATH``,
+``--hide=PATH`` read no file beneath it, but for what is beneath a ``--write``.
 ``--probe`` prints what the kernel can do, and ends. Exit code 125 says that it could not confine.
 
 Landlock: Linux, Documentation/userspace-api/landlock.rst.
@@ -26,7 +27,7 @@ PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
 DROPPED_CAPABILITIES = (16, 17, 19, 21, 22, 25, 27, 32, 33, 34, 38, 39, 40)
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-WRITE_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 13, 1 << 14, 1 << 15
+WRITE_FILE, READ_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 2, 1 << 13, 1 << 14, 1 << 15
 MAKE_CHAR, MAKE_BLOCK = 1 << 6, 1 << 11
 REMOVE_AND_MAKE = 0b1_1111_1111 << 4
 SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1, 2
@@ -99,10 +100,23 @@ def handled_rights(abi: int) -> int:
     return rights
 
 
-def restrict_writes(writable: "list[str]", isolated: bool) -> None:
-    """From now on this process and its children write only beneath ``writable`` and to harmless devices."""
+def around(hidden: str) -> "list[str]":
+    """Everything that is neither beneath a path nor above it: Landlock allows by list, and denies what is left."""
+    found: list[str] = []
+    path: str = os.path.realpath(hidden)
+    while path != "/":
+        parent: str = os.path.dirname(path)  # noqa: PTH120
+        # A symbolic link may lead back above the path; where others lead to is allowed by its own place.
+        found += [entry.path for entry in os.scandir(parent) if entry.path != path and not entry.is_symlink()]
+        path = parent
+    return found
+
+
+def restrict_files(writable: "list[str]", hidden: str, isolated: bool) -> None:
+    """From now on this process and its children write only beneath ``writable`` and to harmless devices, and read
+    nothing else beneath ``hidden``."""
     abi = landlock_abi()
-    handled = handled_rights(abi)
+    handled = handled_rights(abi) | (READ_FILE if hidden else 0)
     attributes = little(handled, 8)
     if abi >= 4:
         attributes += little(0, 8)
@@ -114,6 +128,11 @@ def restrict_writes(writable: "list[str]", isolated: bool) -> None:
     for path in DEVICES:
         if os.path.exists(path):  # noqa: PTH110
             allow(ruleset, path, handled & ~(MAKE_CHAR | MAKE_BLOCK))
+    for path in around(hidden) if hidden else ():
+        try:
+            allow(ruleset, path, READ_FILE)
+        except OSError:
+            continue  # it went away meanwhile, or leads nowhere: then it cannot be read either
     checked(syscall(RESTRICT_SELF, ruleset, 0), "enforce the Landlock ruleset")
     os.close(ruleset)
 
@@ -121,9 +140,9 @@ def restrict_writes(writable: "list[str]", isolated: bool) -> None:
 def allow(ruleset: int, path: str, rights: int) -> None:
     beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     if not os.path.isdir(path):  # noqa: PTH112
-        rights &= WRITE_FILE | TRUNCATE | IOCTL_DEV
+        rights &= WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
     rule = little(rights, 8) + little(beneath, 4)
-    checked(syscall(ADD_RULE, ruleset, 1, rule, 0), f"allow writes to {path}")
+    checked(syscall(ADD_RULE, ruleset, 1, rule, 0), f"allow {path}")
     os.close(beneath)
 
 
@@ -142,12 +161,14 @@ def die_with(parent: int) -> None:
 
 def confine(options: "list[str]") -> None:
     writable: list[str] = []
-    parent, landlock, isolate = 0, False, False
+    parent, landlock, isolate, hidden = 0, False, False, ""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for option in options:
         name, _, value = option.partition("=")
         if name == "--write":
             writable.append(value)
+        elif name == "--hide":
+            hidden = value
         elif name == "--parent":
             parent = int(value)
         elif name == "--file-mb":
@@ -166,7 +187,7 @@ def confine(options: "list[str]") -> None:
         isolate_network()
     give_up_privileges()
     if landlock:
-        restrict_writes(writable, isolate)
+        restrict_files(writable, hidden, isolate)
     die_with(parent)  # last: a change of credentials clears it
 
 
@@ -183,7 +204,7 @@ def probe() -> None:
         return
     try:
         give_up_privileges()
-        restrict_writes([], True)
+        restrict_files([], "", True)
         print(f"landlock={abi}")
     except OSError as error:
         print(f"problem=Landlock: {error}")

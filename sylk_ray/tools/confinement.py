@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sylk_ray.errors import InputError
+from sylk_ray.home import default_home
 from sylk_ray.tools import confine
 from sylk_ray.tools.errors import ConfinementUnavailable
 from sylk_ray.tools.specs import Limits, Sandbox
@@ -61,6 +62,10 @@ def confined(program: Sequence[str], *, cwd: Path, private_dir: Path, limits: Li
     if able.landlock_abi:
         writable = [cwd, private_dir, *(_granted(path, cwd) for path in sandbox.write)]
         options += ["--landlock", *(f"--write={path}" for path in writable)]
+        home = default_home()
+        if home.is_dir():
+            # The tokens of the runtime and of its Ray lie there, and the work of every other session.
+            options.append(f"--hide={home}")
     return [*_launcher(), *options, "--", *program]
 
 

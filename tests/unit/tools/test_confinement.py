@@ -140,3 +140,25 @@ async def test_a_person_may_choose_to_run_unconfined(
 )
 def test_each_landlock_version_is_asked_only_for_what_it_knows(abi: int, rights: int) -> None:
     assert handled_rights(abi) == rights
+
+
+async def test_the_runtimes_own_secrets_and_other_sessions_cannot_be_read(
+    make_context: MakeContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "state of sylk"
+    mine, others = home / "sessions" / "mine", home / "sessions" / "others"
+    for folder in (mine / "worktree", mine / "private", others):
+        folder.mkdir(parents=True)
+    (home / "token").write_text("verysecret")
+    (others / "work.txt").write_text("theirs")
+    (mine / "worktree" / "own.txt").write_text("mine")
+    (tmp_path / "beside.txt").write_text("readable")
+    monkeypatch.setenv("SYLK_HOME", str(home))
+    context = make_context(worktree=mine / "worktree", private_dir=mine / "private")
+    result = await context.run(f"cat own.txt '{tmp_path}/beside.txt'; python3 -c 'import json; print(json.dumps(1))'")
+    assert result.output.split() == ["minereadable1"]
+    for secret in (home / "token", others / "work.txt"):
+        result = await context.run(f"cat '{secret}'")
+        assert result.exit_code != 0
+        assert "verysecret" not in result.output
+        assert "theirs" not in result.output
