@@ -8,6 +8,9 @@ import tempfile
 from pathlib import Path
 
 from sylk_ray.runtime.cluster.head import ray_environment
+from tests.cluster import cluster, packed, start
+
+__all__ = ["cluster", "packed", "start"]
 
 TEST_HOME = Path(tempfile.mkdtemp(prefix="sylk-tests-"))
 

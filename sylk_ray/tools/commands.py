@@ -37,7 +37,7 @@ async def run(action: Run, context: ToolContext) -> ActionResult:
     if result.exit_code not in action.ok_exit_codes:
         raise ActionFailed(
             f"`{shown}` ended with exit code {result.exit_code}{ending_with(result.output)}",
-            hint=f"{where_kept(result)} If this exit code is fine, add it to ok_exit_codes.",
+            hint=f"{where_kept(result)} If this exit code is fine, add it to ok_exit_codes.".lstrip(),
         )
     after = await asyncio.to_thread(snapshot, context.worktree)
     changed = tuple(sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)))

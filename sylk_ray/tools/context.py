@@ -77,16 +77,16 @@ def last_lines(output: str, count: int = 20, characters: int = 4000) -> str:
 
 
 def ending_with(output: str) -> str:
-    """How an error message goes on: with the end of the output, if there was any."""
+    """How an error message goes on: with the end of the output on further lines, so that the first says enough."""
     last = last_lines(output)
-    return f"; the last output:\n{last}" if last else "; there was no output"
+    return f"\nthe last output:\n{last}" if last else "; there was no output"
 
 
 def where_kept(result: ProcessResult) -> str:
-    """A sentence that says where the output is."""
+    """A sentence that says where the output is, if there was any."""
     if result.output_problem:
         return f"The output could not all be kept in {result.output_path}: {result.output_problem}."
-    return f"The whole output is in {result.output_path}."
+    return f"The whole output is in {result.output_path}." if result.output_bytes else ""
 
 
 def limit_hit(result: ProcessResult, limits: Limits, timeout_s: float | None) -> str | None:

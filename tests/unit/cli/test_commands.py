@@ -40,6 +40,15 @@ def test_what_needs_a_runtime_ends_with_3_without_one(sylk, command):
     assert json.loads(output)["error"]["code"] == "runtime_not_reachable"
 
 
+@pytest.mark.parametrize("command", [("status",), ("session", "list"), ("jobs",)])
+def test_home_and_json_may_stand_before_the_command(sylk, tmp_path, command):
+    other = tmp_path / "other"
+    code, output, _ = sylk("--home", other, "--json", *command)
+    assert code == 3
+    assert str(other) in json.loads(output)["error"]["message"]
+    assert sylk("--home", tmp_path / "wrong", *command, "--home", other, "--json")[1] == output
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
 from sylk_ray.cli.humanise import age, duration, size
-from sylk_ray.cli.job_view import JobView, final_table, live_table
+from sylk_ray.cli.job_view import JobView, failures_told, final_table, live_table
 from sylk_ray.messaging import Event
-from sylk_ray.sessions import JobState
+from sylk_ray.sessions import JobState, TaskRecord
+from sylk_ray.sessions.records import ErrorRecord, Loops
 
 from ..gateway.fake_gateway import a_record
 
@@ -97,3 +99,25 @@ def test_the_final_table_names_every_task():
     text = shown(final_table(a_record(JobState.SUCCEEDED)))
     assert "notes" in text
     assert "abc" in text
+
+
+def a_failed_record(**loops):
+    tasks = {
+        "first": TaskRecord("first", "failed", error=ErrorRecord("e", "\n".join(f"line {n}" for n in range(20)), "do")),
+        "second": TaskRecord("second", "succeeded", loops=Loops(**loops)),
+    }
+    checks = TaskRecord("session-checks", "failed", error=ErrorRecord("e", "bad \x1b[2J"))
+    return msgspec.structs.replace(a_record(JobState.FAILED), tasks=tasks, checks=checks)
+
+
+def test_failed_tasks_are_told_in_full_below_the_table():
+    lines = failures_told(a_failed_record())
+    assert lines[:3] == ["", "first failed:", "  line 0"]
+    assert lines[13:16] == ["  line 11", "  ... 8 more lines", "  hint: do"]
+    assert lines[16:] == ["", "session-checks failed:", "  bad  [2J"]
+    assert failures_told(a_record(JobState.SUCCEEDED)) == []
+
+
+def test_the_final_table_shows_merge_loops_when_there_are_any():
+    assert "1/0/2" in shown(final_table(a_failed_record(inspector=1, merge=2)))
+    assert "I/T/M" not in shown(final_table(a_failed_record(inspector=1)))

@@ -80,3 +80,19 @@ def test_a_long_text_is_cut():
     assert (
         told("pipeline.feedback", "a", by="x", loop=1, text="\n".join("abcdefghijklmnopqrst"))[-1] == "... 8 more lines"
     )
+
+
+def test_checks_are_told_once_a_phase_and_once_at_the_end():
+    phases = [
+        *(("running", ""), ("running", "running"), ("running", "inspecting"), ("running", "testing")),
+        *(("running", "completed"), ("succeeded", "completed")),
+    ]
+    lines = [line for state, phase in phases for line in told("checks.state", "checks", state=state, phase=phase)]
+    assert lines == [
+        "checks: running",
+        "checks: the inspector looks at it",
+        "checks: the tester runs the tests",
+        "checks: succeeded",
+    ]
+    failed = told("checks.state", "checks", state="failed", phase="failed", error={"message": "no\nmore"})
+    assert failed == ["checks: failed", "no", "more"]

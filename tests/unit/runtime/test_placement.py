@@ -33,6 +33,14 @@ def test_groups_beyond_the_slack_go_elsewhere_and_stay_where_they_are(packing):
     assert packing.cells_of("s") == ["a", "b"]
 
 
+def test_a_group_of_a_cell_that_was_lost_is_placed_afresh(packing):
+    packing.open_session("s")
+    away = next(name for name in (f"task_{number}" for number in range(6)) if packing.place("s", name) == "b")
+    packing.release("s", away)
+    assert packing.lose_cell("b") == []
+    assert packing.place("s", away) == "a"
+
+
 def test_a_new_cell_is_wanted_while_there_may_be_more_and_none_is_empty():
     packing = Packing(most_cells=2, slack=3)
     assert packing.wants_cell()

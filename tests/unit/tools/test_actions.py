@@ -232,9 +232,17 @@ async def test_run_tells_which_files_changed(context: ToolContext, x: Path) -> N
         await perform(Run(command="true", allow_no_change=False), context)
 
 
+async def test_what_tools_leave_beside_the_work_is_no_change(context: ToolContext) -> None:
+    caches = (".ruff_cache", ".mypy_cache", ".pytest_cache", ".hypothesis", "pkg/__pycache__", "node_modules")
+    command = f"mkdir -p {' '.join(caches)}; for each in {' '.join(caches)}; do touch $each/x; done; touch y"
+    assert (await perform(Run(command=command), context)).files_changed == ("y",)
+
+
 async def test_a_failing_run_shows_its_last_output(context: ToolContext) -> None:
     with pytest.raises(ActionFailed, match=r"exit code 3(?s:.*)oh no"):
         await perform(Run(command="echo oh no; exit 3"), context)
+    with pytest.raises(ActionFailed, match=r"exit code 4; there was no output$"):
+        await perform(Run(command="exit 4"), context)
     result = await perform(Run(command=("sh", "-c", "exit 3"), ok_exit_codes=(0, 3)), context)
 
     assert "exit code 3" in result.summary

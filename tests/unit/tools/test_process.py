@@ -9,9 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from sylk_ray.tools import ToolContext, ToolMissing, find_tool_processes, kill_tool_processes
+from sylk_ray.tools import (
+    ActionFailed,
+    ChangedFile,
+    CheckFailed,
+    ToolContext,
+    ToolMissing,
+    find_tool_processes,
+    inspect,
+    kill_tool_processes,
+    perform,
+)
 from sylk_ray.tools.processes import process_table
-from sylk_ray.tools.specs import Limits, Sandbox
+from sylk_ray.tools.specs import Check, Inspection, Limits, Run, Sandbox
 
 from .conftest import MakeContext
 
@@ -157,6 +167,21 @@ async def test_a_flood_of_output_is_counted_and_dropped(make_context: MakeContex
     assert result.dropped_bytes == result.output_bytes - (1 << 20)
     assert result.output == "the end\n"
     assert len(result.output) < 70_000
+
+
+async def test_output_that_cannot_be_kept_is_still_shown(context: ToolContext, monkeypatch) -> None:
+    monkeypatch.setattr(ToolContext, "new_artifact", lambda *_: Path("/dev/full"))
+
+    result = await context.run("echo why; exit 3")
+
+    assert (result.exit_code, result.output) == (3, "why\n")
+    assert result.output_problem == "No space left on device"
+    with pytest.raises(ActionFailed, match="why") as failed:
+        await perform(Run(command="echo why; exit 3"), context)
+    assert "could not all be kept in /dev/full: No space left on device" in failed.value.hint
+    check = Check(name="c", run="echo x")
+    with pytest.raises(CheckFailed, match="No space left on device"):
+        await inspect(Inspection(tools=(check,)), [ChangedFile("a", frozenset(), 1, 0)], context)
 
 
 async def test_the_last_line_is_told_at_most_five_times_a_second(make_context: MakeContext) -> None:

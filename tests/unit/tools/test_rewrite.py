@@ -222,3 +222,20 @@ async def test_files_outside_are_not_reached_through_links(context: ToolContext,
 
     with pytest.raises(NothingChanged):
         await perform(rewrite(pattern="f($A)", to="g($A)"), context)
+
+
+@pytest.mark.parametrize(
+    ("to", "expected"),
+    [
+        ("$$$BODY", "# note\na = 1\nif a:\n    b = 2\n"),
+        ("if True:\n    $$$BODY", "if True:\n    # note\n    a = 1\n    if a:\n        b = 2\n"),
+    ],
+)
+async def test_a_block_behind_a_comment_on_its_header_takes_the_indentation(
+    context: ToolContext, to: str, expected: str
+) -> None:
+    source = "try:\n    unicode\nexcept NameError:  # note\n    a = 1\n    if a:\n        b = 2\n"
+
+    text = await rewritten(context, source, pattern="try:\n    unicode\nexcept NameError:\n    $$$BODY", to=to)
+
+    assert text == expected

@@ -1,0 +1,120 @@
+"""One Ray cluster for all tests that need a real one, and one runtime on it at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sylk_ray.config import Settings
+from sylk_ray.jobs import load_job
+from sylk_ray.messaging import Address, Request
+from sylk_ray.runtime.cluster.head import RayHead, start_head, stop_head
+from sylk_ray.runtime.directory import FLEET, SYSTEM_CELL
+from sylk_ray.runtime.fleet_messages import CellStatus, Census, OpenSession, ShutDown, TakeCensus
+from sylk_ray.runtime.slots import AgentInfo
+from sylk_ray.sessions import JobRecord
+from sylk_ray.sessions.messages import GUIDE, GetJob, SubmitJob
+
+
+class Runtime:
+    """A runtime of its own state directory on the shared cluster."""
+
+    def __init__(self, settings: Settings, system: Any, head: RayHead) -> None:
+        self.settings = settings
+        self.system = system
+        self.head = head
+
+    async def ask(self, target: Address, message: Request[Any], timeout: float = 60) -> Any:
+        return await self.system.call("ask", target, message, timeout, timeout=timeout + 10)
+
+    async def submit(self, job: str, repo: Path, session: str = "") -> JobRecord:
+        loaded = load_job(job, source="job.yaml")
+        return await self.ask(GUIDE, SubmitJob(loaded.model_dump_json(by_alias=True), str(repo), session))
+
+    async def run(self, job: str, repo: Path, session: str = "") -> JobRecord:
+        record = await self.submit(job, repo, session)
+        return await self.until_over(record.job_id)
+
+    async def job(self, job_id: str) -> JobRecord:
+        return await self.ask(GUIDE, GetJob(job_id))
+
+    async def until_over(self, job_id: str) -> JobRecord:
+        return await self.until(lambda: self.job(job_id), lambda record: record.status.over)
+
+    async def until(self, look: Callable[[], Awaitable[Any]], good: Callable[[Any], bool], seconds: float = 60) -> Any:
+        deadline = time.monotonic() + seconds
+        while True:
+            seen = await look()
+            if good(seen):
+                return seen
+            assert time.monotonic() < deadline, f"waited {seconds} s, and last saw {seen}"
+            await asyncio.sleep(0.05)
+
+    async def census(self) -> Census:
+        return await self.ask(FLEET, TakeCensus())
+
+    async def open_session(self, session: str) -> Any:
+        return await self.ask(FLEET, OpenSession(session))
+
+    async def cells(self) -> list[CellStatus]:
+        """The cells with agents, without the system's own."""
+        return [cell for cell in (await self.census()).cells if cell.cell != SYSTEM_CELL and not cell.warm]
+
+    async def at_work(self, role: str) -> list[AgentInfo]:
+        return [agent for agent in (await self.census()).agents if agent.role == role and agent.state == "busy"]
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[RayHead]:
+    """A Ray head with a dashboard, for the state API and the Jobs API are parts of it."""
+    head = start_head(Path(os.environ["SYLK_HOME"]), num_cpus=4, dashboard=True, object_store_mb=256)
+    import ray
+
+    from sylk_ray.runtime.cluster.bootstrap import connect
+
+    try:
+        connect(head.address)
+        yield head
+    finally:
+        ray.shutdown()
+        stop_head(head.pid)
+
+
+@pytest.fixture
+def start(cluster, tmp_path) -> Iterator[Callable[..., Awaitable[Runtime]]]:
+    """Start a runtime with given settings; it is ended with the test."""
+    from sylk_ray.runtime.cluster.factory import CellFactory
+
+    running: list[Runtime] = []
+
+    async def begin(**settings: Any) -> Runtime:
+        given = Settings(
+            home=tmp_path / "home",
+            extra_roles={"probe": "tests.integration.probes:Probe"},
+            placement_timeout_s=settings.pop("placement_timeout_s", 30),
+            **settings,
+        )
+        system = await CellFactory(given).create(cell="system", class_name="System", title="System(guide, fleet)")
+        runtime = Runtime(given, system, cluster)
+        running.append(runtime)
+        return runtime
+
+    yield begin
+
+    async def end() -> None:
+        for runtime in running:
+            await runtime.ask(FLEET, ShutDown(0.5))
+            await runtime.system.kill()
+
+    asyncio.run(end())
+
+
+@pytest.fixture
+async def packed(start) -> Runtime:
+    return await start(density="packed", cells=2)
