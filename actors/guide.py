@@ -18,7 +18,7 @@ from sylk_ray.messaging import Address, DeadlinePassed, DeliveryError
 from sylk_ray.runtime import Agent, Context, handler
 from sylk_ray.runtime.directory import FLEET
 from sylk_ray.runtime.fleet_messages import CellDied, CloseSession, OpenSession
-from sylk_ray.sessions import JobRecord, JobState, SessionDirectory, SessionRecord, SessionState, session_directory
+from sylk_ray.sessions import JobRecord, JobState, SessionRecord, SessionState
 from sylk_ray.sessions.directories import write_atomically
 from sylk_ray.sessions.messages import (
     CancelJob,
@@ -34,6 +34,7 @@ from sylk_ray.sessions.messages import (
 )
 from sylk_ray.sessions.records import ErrorRecord, Grants
 from sylk_ray.sessions.repository import inspect_repository
+from sylk_ray.sessions.store import SessionStore
 from sylk_ray.sessions.workspace import Workspace
 from sylk_ray.tools import kill_tool_processes
 
@@ -49,20 +50,13 @@ class Guide(Agent[None]):
     async def on_activate(self, ctx: Context) -> None:
         """Read what earlier runtimes left; a job that was running then has been interrupted."""
         self._home = ctx.settings.home
-        self._jobs: dict[str, JobRecord] = {}
-        self._sessions: dict[str, SessionRecord] = {}
+        self._store = SessionStore(self._home)
         self._specs: dict[str, str] = {}
         self._naming = asyncio.Lock()
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._cancelling: set[str] = set()
         self._ending: set[asyncio.Task[None]] = set()
-        for session, job in await asyncio.to_thread(_read_records, self._home):
-            if not session.closed and session.state in (SessionState.CREATED, SessionState.ACTIVE):
-                session = session.moved(SessionState.FAILED)
-            if job is not None and not job.status.over:
-                error = ErrorRecord("interrupted", "the runtime ended while the job ran", "submit it again")
-                job = msgspec.structs.replace(job, status=JobState.FAILED, error=error)
-            await self._keep(session, job)
+        await self._store.recover()
 
     # -- jobs -------------------------------------------------------------------------------------------------
 
@@ -81,9 +75,9 @@ class Guide(Agent[None]):
             session_id, name, str(repository.path), workspace.branch, repository.head, created_at=now, job=session_id
         )
         async with self._naming:
-            self._refuse_taken_name(name, ctx)
+            self._store.refuse_name(name, ctx.settings.max_sessions)
             await workspace.create(repository.head)
-            self._sessions[session_id] = session
+            self._store.sessions[session_id] = session
         job_id = f"j-{session_id[2:]}"
         session = msgspec.structs.replace(session, job=job_id)
         sandbox = job.sandbox
@@ -102,12 +96,11 @@ class Guide(Agent[None]):
         )
         self._specs[job_id] = message.job
         try:
-            await asyncio.to_thread(write_atomically, self._directory(session_id).job, message.job.encode())
-            await self._keep(session, record)
+            await asyncio.to_thread(write_atomically, self._store.directory(session_id).job, message.job.encode())
+            await self._store.keep(session, record)
         except SylkError:
             # What cannot be recorded never was: nothing of it may stay, not even its name.
-            self._sessions.pop(session_id)
-            self._jobs.pop(job_id, None)
+            self._store.forget(session_id, job_id)
             self._specs.pop(job_id)
             await workspace.undo()
             raise
@@ -119,8 +112,8 @@ class Guide(Agent[None]):
     @handler(concurrent=True)
     async def start(self, message: StartJob, ctx: Context) -> JobRecord:
         """Run a prepared job."""
-        async with self._locks[self._job(message.job_id).session_id]:
-            record = self._job(message.job_id)
+        async with self._locks[self._store.job(message.job_id).session_id]:
+            record = self._store.job(message.job_id)
             if record.status is not JobState.PREPARED:
                 return record
             record = msgspec.structs.replace(record, ray_job=message.ray_job or record.ray_job)
@@ -129,13 +122,13 @@ class Guide(Agent[None]):
     @handler(concurrent=True)
     async def cancel(self, message: CancelJob, ctx: Context) -> JobRecord:
         """Ask the job's orchestrator to stop; a prepared job is over at once."""
-        record = self._job(message.job_id)
+        record = self._store.job(message.job_id)
         if record.status.over:
             return record
         # Seen by whoever is opening the session right now, and holds the lock for it.
         self._cancelling.add(record.job_id)
         async with self._locks[record.session_id]:
-            record = self._job(record.job_id)
+            record = self._store.job(record.job_id)
             if record.status is JobState.PREPARED:
                 await self._ended(msgspec.structs.replace(record, status=JobState.CANCELLED), ctx)
             elif record.status is JobState.RUNNING:
@@ -145,43 +138,43 @@ class Guide(Agent[None]):
                     ctx.log.warning("job %s will be cancelled later: %s", record.job_id, error)
                 except DeliveryError as error:
                     await self._lost(record, f"it could not be cancelled in order: {error.message}", ctx)
-        return self._job(record.job_id)
+        return self._store.job(record.job_id)
 
     @handler(concurrent=True)
     async def get_job(self, message: GetJob, ctx: Context) -> JobRecord:
         """One job."""
-        return self._job(message.job_id)
+        return self._store.job(message.job_id)
 
     @handler(concurrent=True)
     async def list_jobs(self, message: ListJobs, ctx: Context) -> list[JobRecord]:
         """All jobs, the newest first."""
-        return sorted(self._jobs.values(), key=lambda job: -job.submitted_at)
+        return sorted(self._store.jobs.values(), key=lambda job: -job.submitted_at)
 
     @handler()
     async def progress(self, message: JobProgress, ctx: Context) -> None:
         """How a job is going; when it is over, its session is too."""
         record = message.record
         async with self._locks[record.session_id]:
-            known = self._jobs.get(record.job_id)
+            known = self._store.jobs.get(record.job_id)
             if known is None:
                 return
             if known.status.over:
                 # It was given up, and is alive all the same: nothing of it may stay.
-                self._release_soon(self._session(record.session_id), ctx)
+                self._release_soon(self._store.session(record.session_id), ctx)
             elif record.status.over:
                 await self._ended(record, ctx)
             else:
-                self._jobs[record.job_id] = record
+                self._store.jobs[record.job_id] = record
 
     @handler()
     async def cell_died(self, message: CellDied, ctx: Context) -> None:
         """The jobs that had agents on a dead cell cannot go on."""
         for session_id in message.sessions:
-            session = self._sessions.get(session_id)
+            session = self._store.sessions.get(session_id)
             if session is None:
                 continue
             async with self._locks[session_id]:
-                record = self._jobs.get(session.job)
+                record = self._store.jobs.get(session.job)
                 if record is not None and not record.status.over:
                     await self._lost(record, f"{message.cell}, which held its agents, died", ctx)
 
@@ -190,24 +183,24 @@ class Guide(Agent[None]):
     @handler(concurrent=True)
     async def list_sessions(self, message: ListSessions, ctx: Context) -> list[SessionRecord]:
         """The sessions, the newest first."""
-        shown = [session for session in self._sessions.values() if message.closed or not session.closed]
+        shown = [session for session in self._store.sessions.values() if message.closed or not session.closed]
         return sorted(shown, key=lambda session: -session.created_at)
 
     @handler(concurrent=True)
     async def get_session(self, message: GetSession, ctx: Context) -> SessionRecord:
         """One session."""
-        return self._session(message.session)
+        return self._store.session(message.session)
 
     @handler(concurrent=True)
     async def end_session(self, message: EndSession, ctx: Context) -> SessionRecord:
         """Close a session; done again, it changes nothing more."""
-        session = self._session(message.session)
-        record = self._jobs.get(session.job)
+        session = self._store.session(message.session)
+        record = self._store.jobs.get(session.job)
         if record is not None and not record.status.over:
             await self.cancel(CancelJob(record.job_id, "its session was closed"), ctx)
             await self._wait_until_over(record.job_id, ctx)
             async with self._locks[session.id]:
-                record = self._job(record.job_id)
+                record = self._store.job(record.job_id)
                 if not record.status.over:
                     error = ErrorRecord("cancelled", "its session was closed before it had come to its end")
                     await self._ended(msgspec.structs.replace(record, status=JobState.CANCELLED, error=error), ctx)
@@ -215,14 +208,14 @@ class Guide(Agent[None]):
         await kill_tool_processes(f"{session.id}.")
         workspace = Workspace(self._home, session.id, session.name, Path(session.repo))
         await workspace.close(delete_branch=message.delete_branch)
-        session = msgspec.structs.replace(self._session(session.id), closed=True)
-        await self._keep(session, None)
+        session = msgspec.structs.replace(self._store.session(session.id), closed=True)
+        await self._store.keep(session)
         return session
 
     @handler(concurrent=True)
     async def end_all(self, message: EndAllSessions, ctx: Context) -> int:
         """Cancel every running job and wait for their ends."""
-        running = [job for job in self._jobs.values() if not job.status.over]
+        running = [job for job in self._store.jobs.values() if not job.status.over]
         await asyncio.gather(*(self.cancel(CancelJob(job.job_id, message.reason), ctx) for job in running))
         await asyncio.gather(*(self._wait_until_over(job.job_id, ctx) for job in running))
         return len(running)
@@ -233,7 +226,7 @@ class Guide(Agent[None]):
         session_id = record.session_id
         record = msgspec.structs.replace(record, status=JobState.RUNNING)
         try:
-            await self._keep(self._session(session_id).moved(SessionState.ACTIVE), record)
+            await self._store.keep(self._store.session(session_id).moved(SessionState.ACTIVE), record)
             await ctx.ask(FLEET, OpenSession(session_id), timeout=ctx.settings.placement_timeout_s + 30)
             spec = self._specs.pop(record.job_id)
             if record.job_id in self._cancelling:
@@ -249,12 +242,12 @@ class Guide(Agent[None]):
 
     async def _ended(self, record: JobRecord, ctx: Context) -> None:
         state = SessionState.COMPLETED if record.status is JobState.SUCCEEDED else SessionState.FAILED
-        session = self._session(record.session_id)
+        session = self._store.session(record.session_id)
         if session.state is SessionState.CREATED:
             session = session.moved(SessionState.ACTIVE)
         session = msgspec.structs.replace(session.moved(state), ended_at=ctx.clock.now())
         try:
-            await self._keep(session, record)
+            await self._store.keep(session, record)
         except SylkError as error:
             ctx.log.warning("the end of session %s is not on disk: %s", session.name, error)
         self._cancelling.discard(record.job_id)
@@ -285,67 +278,5 @@ class Guide(Agent[None]):
     async def _wait_until_over(self, job_id: str, ctx: Context) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(90):
-                while not self._job(job_id).status.over:
+                while not self._store.job(job_id).status.over:
                     await ctx.clock.sleep(0.05)
-
-    def _refuse_taken_name(self, name: str, ctx: Context) -> None:
-        for session in self._sessions.values():
-            if session.name == name and not session.closed:
-                raise InputError(
-                    f"there is a session {name!r} already, {session.state}",
-                    hint=f"choose another --session, or `sylk session close {name}`",
-                )
-        at_work = sum(
-            1
-            for session in self._sessions.values()
-            if not session.closed and session.state in (SessionState.CREATED, SessionState.ACTIVE)
-        )
-        if at_work >= ctx.settings.max_sessions:
-            raise SylkError(
-                f"{at_work} sessions are at work, and max_sessions is {ctx.settings.max_sessions}",
-                hint="wait for one to end, or raise it in the settings",
-            )
-
-    def _job(self, job_id: str) -> JobRecord:
-        if job_id in self._jobs:
-            return self._jobs[job_id]
-        matching = [job for known, job in self._jobs.items() if known.startswith(job_id)]
-        if len(matching) != 1 or not job_id:
-            found = f"{len(matching)} jobs begin with" if matching else "there is no job"
-            raise InputError(f"{found} {job_id!r}", hint="see `sylk jobs`")
-        return matching[0]
-
-    def _session(self, wanted: str) -> SessionRecord:
-        if wanted in self._sessions:
-            return self._sessions[wanted]
-        named = [session for session in self._sessions.values() if session.name == wanted]
-        named.sort(key=lambda session: (session.closed, -session.created_at))
-        if not named:
-            raise InputError(f"there is no session {wanted!r}", hint="see `sylk session list`")
-        return named[0]
-
-    def _directory(self, session_id: str) -> SessionDirectory:
-        return SessionDirectory(session_directory(self._home, session_id))
-
-    async def _keep(self, session: SessionRecord, record: JobRecord | None) -> None:
-        """In memory at once, and on disk; raises NotWritten when that will not do."""
-        self._sessions[session.id] = session
-        if record is not None:
-            self._jobs[record.job_id] = record
-        directory = self._directory(session.id)
-        await asyncio.to_thread(write_atomically, directory.session, msgspec.json.encode(session))
-        if record is not None:
-            await asyncio.to_thread(write_atomically, directory.record, msgspec.json.encode(record))
-
-
-def _read_records(home: Path) -> list[tuple[SessionRecord, JobRecord | None]]:
-    found: list[tuple[SessionRecord, JobRecord | None]] = []
-    for path in sorted((home / "sessions").glob("*/session.json")):
-        try:
-            session = msgspec.json.decode(path.read_bytes(), type=SessionRecord)
-            record_path = path.with_name("record.json")
-            record = msgspec.json.decode(record_path.read_bytes(), type=JobRecord) if record_path.exists() else None
-        except (msgspec.MsgspecError, OSError):
-            continue
-        found.append((session, record))
-    return found

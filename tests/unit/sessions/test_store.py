@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from sylk_ray.errors import InputError, SylkError
+from sylk_ray.sessions import JobRecord, JobState, SessionRecord, SessionState
+from sylk_ray.sessions.store import SessionStore
+
+
+def session(number: int, **changes) -> SessionRecord:
+    made = SessionRecord(f"s-{number}", f"name-{number}", "/r", f"sylk/name-{number}", "abc", job=f"j-{number}")
+    return msgspec.structs.replace(made, **changes)
+
+
+def job(number: int, status: JobState) -> JobRecord:
+    return JobRecord(f"j-{number}", "n", f"s-{number}", f"name-{number}", "/r", "b", status, 1.0)
+
+
+async def test_what_is_kept_is_there_in_the_next_runtime(home):
+    store = SessionStore(home)
+    await store.keep(session(1, state=SessionState.COMPLETED), job(1, JobState.SUCCEEDED))
+    again = SessionStore(home)
+    await again.recover()
+    assert (again.sessions, again.jobs) == (store.sessions, store.jobs)
+
+
+async def test_a_job_that_was_running_when_the_runtime_ended_was_interrupted(home):
+    await SessionStore(home).keep(session(1, state=SessionState.ACTIVE), job(1, JobState.RUNNING))
+    again = SessionStore(home)
+    await again.recover()
+    assert (again.job("j-1").status, again.job("j-1").error.type) == (JobState.FAILED, "interrupted")
+    assert again.session("name-1").state is SessionState.FAILED
+
+
+async def test_a_broken_record_costs_only_itself(home):
+    store = SessionStore(home)
+    await store.keep(session(1), job(1, JobState.SUCCEEDED))
+    await store.keep(session(2), job(2, JobState.SUCCEEDED))
+    store.directory("s-1").record.write_text("{")
+    again = SessionStore(home)
+    await again.recover()
+    assert list(again.sessions) == ["s-2"]
+
+
+async def test_a_job_is_found_by_the_beginning_of_its_id_if_only_one_has_it(home):
+    store = SessionStore(home)
+    for number in (11, 12, 2):
+        await store.keep(session(number), job(number, JobState.SUCCEEDED))
+    assert store.job("j-2").job_id == "j-2"
+    for wrong in ("j-1", "x", ""):
+        with pytest.raises(InputError):
+            store.job(wrong)
+
+
+async def test_a_name_is_taken_until_its_session_is_closed(home):
+    store = SessionStore(home)
+    await store.keep(session(1))
+    with pytest.raises(InputError, match="name-1"):
+        store.refuse_name("name-1", 10)
+    await store.keep(session(1, closed=True))
+    store.refuse_name("name-1", 10)
+
+
+async def test_no_more_sessions_work_at_once_than_may(home):
+    store = SessionStore(home)
+    await store.keep(session(1))
+    with pytest.raises(SylkError, match="max_sessions"):
+        store.refuse_name("another", 1)
