@@ -32,8 +32,9 @@ from sylk_ray.pipelines.messages import (
 from sylk_ray.runtime import Agent, Context, handler
 from sylk_ray.runtime.directory import router_of
 from sylk_ray.runtime.history import ReadHistory
-from sylk_ray.sessions import JobRecord, JobState, TaskRecord
+from sylk_ray.sessions import JobRecord, JobState
 from sylk_ray.sessions.directories import SessionDirectory, session_directory, write_atomically
+from sylk_ray.sessions.ledger import JobLedger
 from sylk_ray.sessions.messages import GUIDE, JobProgress
 from sylk_ray.sessions.records import ErrorRecord
 from sylk_ray.sessions.workspace import Workspace
@@ -97,17 +98,13 @@ class Orchestrator(Agent[None]):
         self._workspace = Workspace(ctx.settings.home, record.session_id, record.session, Path(record.repo))
         self._directory = SessionDirectory(session_directory(ctx.settings.home, record.session_id))
         self._scheduler = Scheduler(graph, rng=random.Random())
-        self._started_at: dict[str, float] = {}
-        self._errors: dict[str, ErrorRecord] = {}
         self._alarm: asyncio.Task[None] | None = None
         self._running = True
         self._checks_attempted = False
         self._stopping: set[tuple[str, int]] = set()
         self._reporting: asyncio.Task[None] | None = None
         self._unreported = False
-        layer_of = {name: depth for depth, layer in enumerate(layers(graph)) for name in layer}
-        tasks = {name: TaskRecord(name, layer=layer_of[name]) for name in job.tasks}
-        self._record = msgspec.structs.replace(record, status=JobState.RUNNING, started_at=ctx.clock.now(), tasks=tasks)
+        self._ledger = JobLedger(record, layers(graph), ctx.clock.now())
         await ctx.publish(
             "job.started",
             job=record.job_id,
@@ -128,7 +125,7 @@ class Orchestrator(Agent[None]):
         if message.task == CHECKS:
             await self._checks_changed(ctx, phase=message.phase, loops=message.loops)
         elif self._is_current(message.task, message.attempt):
-            self._update(message.task, phase=message.phase, loops=message.loops)
+            self._ledger.task(message.task, phase=message.phase, loops=message.loops)
             await ctx.publish(
                 "pipeline.phase", task=message.task, phase=message.phase, loops=msgspec.to_builtins(message.loops)
             )
@@ -151,7 +148,7 @@ class Orchestrator(Agent[None]):
                 return MergeOutcome(None, list(merged.conflicts))
             commit = merged.commit
         result = msgspec.structs.replace(message.result, commit=commit)
-        self._update(
+        self._ledger.task(
             task,
             loops=message.loops,
             commit=commit,
@@ -162,7 +159,7 @@ class Orchestrator(Agent[None]):
             error=None,
         )
         if commit:
-            self._record = msgspec.structs.replace(self._record, commit=commit)
+            self._ledger.change(commit=commit)
             await ctx.publish("task.merged", task=task, commit=commit, files=result.files_changed)
         decisions = self._scheduler.node_succeeded(task, message.attempt, result, ctx.clock.now())
         await self._carry_out(decisions, ctx)
@@ -177,8 +174,7 @@ class Orchestrator(Agent[None]):
             told = ErrorRecord(error.type, f"the session's checks failed: {error.message}", error.hint)
             await self._finish(JobState.FAILED, ctx, told)
         elif self._is_current(message.task, message.attempt):
-            self._errors[message.task] = error
-            self._update(message.task, loops=message.loops, phase="failed", error=error)
+            self._ledger.task(message.task, loops=message.loops, phase="failed", error=error)
             reason = error.message.splitlines()[0] if error.message else error.type
             decisions = self._scheduler.node_failed(
                 message.task, message.attempt, reason, ctx.clock.now(), retryable=message.retryable
@@ -213,7 +209,7 @@ class Orchestrator(Agent[None]):
         if not self._running:
             return
         await ctx.publish("job.cancelling", reason=message.reason)
-        if self._scheduler.finished and self._record.checks is not None:
+        if self._scheduler.finished and self._ledger.record.checks is not None:
             await ctx.tell(ctx.address.beside("pipeline", CHECKS), StopPipeline(1, message.reason))
             return
         await self._carry_out(self._scheduler.cancel(message.reason, ctx.clock.now()), ctx)
@@ -240,6 +236,9 @@ class Orchestrator(Agent[None]):
         """A job whose orchestrator cannot go on has failed, and says so."""
         if self._running and not isinstance(error, Cancelled):
             await self._finish(JobState.FAILED, ctx, ErrorRecord.of(error))
+        elif isinstance(message, RunJob):
+            failed = msgspec.structs.replace(message.record, status=JobState.FAILED, error=ErrorRecord.of(error))
+            await ctx.tell(GUIDE, JobProgress(failed))
 
     # -- carrying out -----------------------------------------------------------------------------------------
 
@@ -256,7 +255,6 @@ class Orchestrator(Agent[None]):
 
     async def _start(self, start: Start, ctx: Context) -> None:
         name = start.node.name
-        self._started_at.setdefault(name, ctx.clock.now())
         task = self._job.tasks[name]
         assignment = Assignment(
             description=task.description,
@@ -276,7 +274,7 @@ class Orchestrator(Agent[None]):
     def _brief(
         self, name: str, assignment: Assignment, attempt: int, parents: dict[str, PipelineResult], *, max_loops: int
     ) -> Brief:
-        job, record = self._job, self._record
+        job, record = self._job, self._ledger.record
         variables: dict[str, Any] = {
             "vars": dict(job.vars),
             "tasks": {parent: msgspec.to_builtins(result) for parent, result in parents.items()},
@@ -298,36 +296,18 @@ class Orchestrator(Agent[None]):
         )
 
     async def _note_transitions(self, ctx: Context) -> None:
-        for moved in self._scheduler.take_transitions():
-            name, state = moved.node, moved.target.value.lower()
-            task = self._record.tasks[name]
-            changes: dict[str, Any] = {"state": state, "attempts": max(task.attempts, moved.attempt)}
-            if moved.target is NodeState.RUNNING:
-                changes["started_at"] = task.started_at or moved.at
-                changes["reason"] = ""
-            elif moved.reason:
-                changes["reason"] = moved.reason
-            if moved.target is NodeState.FAILED and task.error is None:
-                changes["error"] = self._errors.get(name) or ErrorRecord("task_failed", moved.reason)
-            if moved.target is NodeState.RUNNING and moved.attempt > 1:
-                changes["error"] = None
-            if task.started_at:
-                changes["duration_s"] = round(moved.at - task.started_at, 3)
-            self._update(name, **changes)
-            error = self._record.tasks[name].error
+        for move in self._scheduler.take_transitions():
+            task = self._ledger.moved(move)
+            failed = task.error if move.target is NodeState.FAILED else None
             await ctx.publish(
                 "task.state",
-                task=name,
-                state=state,
-                attempt=moved.attempt,
-                reason=moved.reason,
-                error=msgspec.to_builtins(error) if error and moved.target is NodeState.FAILED else None,
+                task=task.name,
+                state=task.state,
+                attempt=move.attempt,
+                reason=move.reason,
+                error=msgspec.to_builtins(failed) if failed else None,
             )
         self._report_soon()
-
-    def _update(self, name: str, **changes: Any) -> None:
-        task = msgspec.structs.replace(self._record.tasks[name], **changes)
-        self._record = msgspec.structs.replace(self._record, tasks={**self._record.tasks, name: task})
 
     def _set_alarm(self, at: float | None) -> None:
         if self._alarm is not None:
@@ -356,24 +336,13 @@ class Orchestrator(Agent[None]):
             state = {Outcome.SUCCEEDED: JobState.SUCCEEDED, Outcome.CANCELLED: JobState.CANCELLED}.get(
                 outcome or Outcome.FAILED, JobState.FAILED
             )
-            await self._finish(state, ctx, self._failure() if state is JobState.FAILED else None)
+            await self._finish(state, ctx, self._ledger.failure() if state is JobState.FAILED else None)
 
     async def _checks_changed(self, ctx: Context, **changes: Any) -> None:
-        checks = self._record.checks or TaskRecord(CHECKS)
-        if "state" in changes and checks.started_at:
-            changes["duration_s"] = round(ctx.clock.now() - checks.started_at, 3)
-        checks = msgspec.structs.replace(checks, **changes)
-        self._record = msgspec.structs.replace(self._record, checks=checks)
+        checks = self._ledger.checks(CHECKS, ctx.clock.now(), **changes)
         error = msgspec.to_builtins(checks.error) if checks.error else None
         await ctx.publish("checks.state", task=CHECKS, state=checks.state, phase=checks.phase, error=error)
         self._report_soon()
-
-    def _failure(self) -> ErrorRecord:
-        failed = [task for task in self._record.tasks.values() if task.state == "failed"]
-        names = ", ".join(task.name for task in failed)
-        # Of several tasks each has a hint of its own; one of them here would pass for the answer to all.
-        error = failed[0].error if len(failed) == 1 else None
-        return ErrorRecord("tasks_failed", f"{names} failed", error.hint if error else "")
 
     async def _finish(self, state: JobState, ctx: Context, error: ErrorRecord | None = None) -> None:
         """The end is told whatever fails on the way to it: people and programs wait for it."""
@@ -381,9 +350,7 @@ class Orchestrator(Agent[None]):
             return
         self._running = False
         self._set_alarm(None)
-        self._record = msgspec.structs.replace(
-            self._record, status=state, error=error, duration_s=round(time.monotonic() - self._began, 3)
-        )
+        self._ledger.change(status=state, error=error, duration_s=round(time.monotonic() - self._began, 3))
         for what, step in (
             ("its branch could not be looked at", self._note_head),
             ("its worktrees could not all be removed", self._workspace.close),
@@ -393,29 +360,29 @@ class Orchestrator(Agent[None]):
             try:
                 await step()
             except Exception as problem:
-                ctx.log.warning("job %s has ended, but %s: %s", self._record.job_id, what, problem)
+                ctx.log.warning("job %s has ended, but %s: %s", self._ledger.record.job_id, what, problem)
         await self._tell_guide(ctx)
 
     async def _note_head(self) -> None:
-        self._record = msgspec.structs.replace(self._record, commit=await self._workspace.head())
+        self._ledger.change(commit=await self._workspace.head())
 
     async def _write_record(self) -> None:
-        await asyncio.to_thread(write_atomically, self._directory.record, msgspec.json.encode(self._record))
+        await asyncio.to_thread(write_atomically, self._directory.record, msgspec.json.encode(self._ledger.record))
 
     async def _publish_end(self, ctx: Context) -> None:
-        status = self._record.status.value
-        await ctx.publish("job.finished", status=status, record=msgspec.to_builtins(self._record))
+        status = self._ledger.record.status.value
+        await ctx.publish("job.finished", status=status, record=msgspec.to_builtins(self._ledger.record))
         # The router handles its mail in order: once it answers, whoever watches has the last event.
         await ctx.ask(router_of(ctx.address.session), ReadHistory(limit=0))
 
     async def _tell_guide(self, ctx: Context) -> None:
         for wait_s in (0.5, 2.0, 10.0, 30.0, None):
             try:
-                await ctx.tell(GUIDE, JobProgress(self._record))
+                await ctx.tell(GUIDE, JobProgress(self._ledger.record))
             except SylkError as problem:
                 if wait_s is None:
                     raise
-                ctx.log.warning("the guide did not take the end of %s: %s", self._record.job_id, problem)
+                ctx.log.warning("the guide did not take the end of %s: %s", self._ledger.record.job_id, problem)
                 await ctx.clock.sleep(wait_s)
             else:
                 return
@@ -432,15 +399,15 @@ class Orchestrator(Agent[None]):
             self._unreported = False
             if self._running:
                 try:
-                    await self._ctx.tell(GUIDE, JobProgress(self._record))
+                    await self._ctx.tell(GUIDE, JobProgress(self._ledger.record))
                 except SylkError as problem:
-                    self._ctx.log.warning("the guide did not hear of %s: %s", self._record.job_id, problem)
+                    self._ctx.log.warning("the guide did not hear of %s: %s", self._ledger.record.job_id, problem)
 
     def _is_current(self, task: str, attempt: int) -> bool:
-        if not self._running or task not in self._record.tasks:
+        if not self._running or task not in self._ledger.record.tasks:
             return False
         running = self._scheduler.state_of(task) is NodeState.RUNNING
-        return running and self._record.tasks[task].attempts == attempt
+        return running and self._ledger.record.tasks[task].attempts == attempt
 
     async def _message_of(self, commit: str) -> str:
         return await self._workspace.message_of(commit)
