@@ -170,7 +170,7 @@ class Host:
         for task in at_work:
             task.cancel()
         if at_work:
-            await asyncio.wait(at_work, timeout=10)
+            await asyncio.wait(at_work, timeout=30)
         for slot in slots:
             left = slot.mailbox.clear()
             for envelope in left:

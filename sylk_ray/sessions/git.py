@@ -9,6 +9,7 @@ import hashlib
 import os
 import signal
 import tempfile
+from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -18,11 +19,16 @@ _QUIET = (
     *("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"),
     *("-c", "advice.detachedHead=false", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"),
     *("-c", "protocol.file.allow=always", "-c", "rerere.enabled=false"),
+    *("-c", "core.filesRefLockTimeout=5000", "-c", "core.packedRefsTimeout=10000"),
 )
 
 
 LIMIT_S = 300
 """A git command that takes longer hangs."""
+
+
+PATIENCE_S = 10
+"""How long a cancelled git command may go on to its own end."""
 
 
 class GitFailed(SylkError):
@@ -56,7 +62,7 @@ class Git:
         return output
 
     async def try_run(self, *arguments: str, stdin: bytes | None = None) -> tuple[int, str, str]:
-        """The command's exit code, output and errors. A cancelled wait ends the command first."""
+        """The command's exit code, output and errors. A cancelled wait lets the command come to its end first."""
         process = await asyncio.create_subprocess_exec(
             "git",
             *self._where,
@@ -69,14 +75,14 @@ class Git:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
+        communicating = asyncio.ensure_future(process.communicate(stdin))
         try:
             async with asyncio.timeout(LIMIT_S):
-                output, errors = await process.communicate(stdin)
+                output, errors = await asyncio.shield(communicating)
         except (asyncio.CancelledError, TimeoutError) as ended:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-            if isinstance(ended, TimeoutError):
+            cancelled = isinstance(ended, asyncio.CancelledError)
+            await _end(process, communicating, patience_s=PATIENCE_S if cancelled else 0)
+            if not cancelled:
                 raise GitFailed(
                     f"git {' '.join(arguments[:3])} in {self.directory} did not end within {LIMIT_S} s",
                     hint="a filter or a network file system may hang: try the command by hand",
@@ -89,6 +95,18 @@ class Git:
     async def line(self, *arguments: str) -> str:
         """The command's output without the line's end."""
         return (await self.run(*arguments)).rstrip("\n")
+
+
+async def _end(process: Process, communicating: asyncio.Future[tuple[bytes, bytes]], *, patience_s: float) -> None:
+    """End git, gently: killed half-way it leaves lock files in the person's repository, and git then refuses to
+    work there. Most commands end by themselves in milliseconds, and on SIGTERM it removes its locks."""
+    for signal_number, seconds in ((None, patience_s), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
+        if signal_number is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal_number)
+        done, _ = await asyncio.wait([communicating], timeout=seconds)
+        if done:
+            return
 
 
 @contextlib.asynccontextmanager

@@ -149,6 +149,7 @@ class Workspace:
             async with repository_lock(self._repo):
                 for task in await self._tasks():
                     await self._remove(task)
+                await self._remove_stale_locks()
                 for branch in await self._work_branches():
                     await self._git.run("update-ref", "-d", f"refs/heads/{branch}")
                 if delete_branch:
@@ -180,11 +181,19 @@ class Workspace:
 
     async def _folder_of(self, worktree: Path) -> Path | None:
         """What the repository itself keeps of a worktree."""
-        common = (self._repo / await self._git.line("rev-parse", "--git-common-dir")).resolve()
-        for pointer in (common / "worktrees").glob("*/gitdir"):
+        for pointer in (await self._common() / "worktrees").glob("*/gitdir"):
             if Path(pointer.read_text().strip()).parent == worktree:
                 return pointer.parent
         return None
+
+    async def _remove_stale_locks(self) -> None:
+        """A git command that was killed leaves its lock behind; nobody works on this session's branches any more."""
+        folder = await self._common() / "refs" / "heads" / self._work_branch("")
+        for lock in folder.glob("*.lock"):
+            lock.unlink(missing_ok=True)
+
+    async def _common(self) -> Path:
+        return (self._repo / await self._git.line("rev-parse", "--git-common-dir")).resolve()
 
     async def _tasks(self) -> list[str]:
         """The tasks that have a worktree, by their folders and by what git knows."""

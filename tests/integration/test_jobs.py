@@ -136,7 +136,7 @@ tasks:
     record = await packed.submit(job, repo)
 
     async def sleeping() -> int:
-        return sum("987" in " ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+        return _sleepers("987")
 
     await packed.until(sleeping, lambda count: count >= 2)
     await packed.ask(GUIDE, CancelJob(record.job_id))
@@ -271,7 +271,7 @@ async def test_a_job_whose_cell_is_killed_fails_and_says_so(packed, repo):
     record = await packed.until_over(record.job_id)
     assert (record.status, record.error.type) == (JobState.FAILED, "cell_lost")
     await packed.until(lambda: _worktrees(repo), lambda count: count == 1)
-    assert not any("984" in " ".join(p.info["cmdline"] or []) for p in psutil.process_iter(["cmdline"]))
+    assert _sleepers("984") == 0
     again = await packed.run("name: again\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]}\n", repo)
     assert again.status is JobState.SUCCEEDED
 
@@ -373,6 +373,11 @@ async def test_a_session_without_room_says_what_is_missing(start, repo):
     assert (record.status, record.error.type) == (JobState.FAILED, "placement_failed")
     assert "100 CPU" in record.error.message
     assert "free now" in record.error.message
+
+
+def _sleepers(seconds: str) -> int:
+    """Processes that are exactly ``sleep SECONDS``."""
+    return sum(process.info["cmdline"] == ["sleep", seconds] for process in psutil.process_iter(["cmdline"]))
 
 
 async def _worktrees(repo) -> int:

@@ -55,6 +55,9 @@ def ray_environment(home: Path) -> dict[str, str]:
         "RAY_DEDUP_LOGS": "0",
         # Without this Ray replaces 127.0.0.1 by the machine's address and listens on every interface.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        # A cell that is ended must not take its git commands along: half done they leave locks in a repository.
+        # Tools end with their cell all the same (see sylk_ray.tools.confine).
+        "RAY_kill_child_processes_on_worker_exit": "0",
         "SYLK_HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
