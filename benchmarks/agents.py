@@ -31,11 +31,13 @@ class Stream(Request[float], frozen=True):
 
 
 class Paced(Request[list[float]], frozen=True):
-    """Ask another agent at a steady rate; answers each round trip in seconds, sorted."""
+    """Tell, or ask, another agent at a steady rate; answers the seconds of each, sorted. A told message counts until
+    its receiver's cell has acknowledged it, an asked one until its answer is here."""
 
     target: Address
     per_second: int
     seconds: float
+    asked: bool
 
 
 class Where(Request[str], frozen=True):
@@ -81,7 +83,10 @@ class Small(Agent[None]):
     async def paced(self, message: Paced, ctx: Context) -> list[float]:
         async def one(number: int) -> float:
             started = time.perf_counter()
-            await ctx.ask(message.target, Echo(number), timeout=30)
+            if message.asked:
+                await ctx.ask(message.target, Echo(number), timeout=30)
+            else:
+                await ctx.tell(message.target, Note(number))
             return time.perf_counter() - started
 
         total = int(message.per_second * message.seconds)

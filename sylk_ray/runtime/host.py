@@ -52,8 +52,8 @@ from sylk_ray.runtime.transport import Transport
 
 ReplyT = TypeVar("ReplyT")
 
-WINDOW = 8192
-"""Messages of one ``tell_all`` that are under way at once."""
+WINDOW = 4096
+"""Messages of one ``tell_all`` that are encoded at once; two windows are under way."""
 REMEMBERED_CLOSED = 10_000
 
 log = logging.getLogger("sylk.host")
@@ -205,8 +205,18 @@ class Host:
             for envelope in envelopes:
                 await self._deliver_here(envelope)
             return
-        for start in range(0, len(envelopes), WINDOW):
-            await self._post(cell, envelopes[start : start + WINDOW])
+        # The next window is encoded while the peer takes the one before it.
+        windows = [envelopes[start : start + WINDOW] for start in range(0, len(envelopes), WINDOW)]
+        under_way: list[asyncio.Task[None]] = []
+        try:
+            for window in windows:
+                under_way.append(self._spawn(self._post(cell, window)))
+                if len(under_way) == 2:
+                    await under_way.pop(0)
+        finally:
+            for outcome in await asyncio.gather(*under_way, return_exceptions=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
 
     async def ask(self, source: Address, target: Address, message: Request[ReplyT], *, timeout: float) -> ReplyT:
         """See Context.ask."""

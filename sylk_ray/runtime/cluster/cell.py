@@ -14,6 +14,7 @@ import asyncio
 import concurrent.futures
 import logging
 import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ from sylk_ray.runtime.slots import AgentInfo
 ResultT = TypeVar("ResultT")
 
 CONTROL_TIMEOUT_S = 30.0
+SWITCH_S = 0.0005
 
 
 class CellInfo(msgspec.Struct, frozen=True):
@@ -57,6 +59,8 @@ class Cell:
         self._cell = cell
         self._title = title
         self._settings = Settings.model_validate_json(settings)
+        # A batch changes threads four times on its way in. At Python's 5 ms, a busy handler would hold each up that long.
+        sys.setswitchinterval(SWITCH_S)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="agents", daemon=True).start()
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -147,7 +147,7 @@ async def test_a_packet_that_does_not_decode_is_refused_to_its_sender(cells, me,
     import msgspec
 
     host = cells["b"]
-    packet = Packet("x-1", me, ONE, "Add", msgspec.Raw(msgspec.msgpack.encode({"number": "seven"})))
+    packet = Packet("x-1", str(me), str(ONE), "Add", msgspec.Raw(msgspec.msgpack.encode({"number": "seven"})))
     batch = encode_batch("a", "e", 1, [msgspec.msgpack.encode(packet)])
     from sylk_ray.messaging.wire import decode_refusals
 
@@ -160,7 +160,7 @@ async def test_a_repeated_batch_is_handled_once(cells, me, place):
 
     place(ONE, "b")
     host = cells["b"]
-    packet = Packet("x-1", me, ONE, "Add", msgspec.Raw(msgspec.msgpack.encode(Add(5))))
+    packet = Packet("x-1", str(me), str(ONE), "Add", msgspec.Raw(msgspec.msgpack.encode(Add(5))))
     batch = encode_batch("a", "e", 1, [msgspec.msgpack.encode(packet)])
     assert await host.receive(batch) == await host.receive(batch)
     assert await cells["a"].ask(me, ONE, Numbers(), timeout=5) == [5]
