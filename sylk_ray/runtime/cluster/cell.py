@@ -59,7 +59,7 @@ class Cell:
         self._cell = cell
         self._title = title
         self._settings = Settings.model_validate_json(settings)
-        # A batch changes threads four times on its way in. At Python's 5 ms, a busy handler would hold each up that long.
+        # A batch changes threads four times on its way in; at Python's 5 ms a busy handler holds each of them up.
         sys.setswitchinterval(SWITCH_S)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="agents", daemon=True).start()
