@@ -19,7 +19,7 @@ from benchmarks.table import Row
 from sylk_ray.config import Settings
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import Address, Request
-from sylk_ray.runtime.cluster.head import ray_environment, start_head, stop_head
+from sylk_ray.runtime.cluster.head import ray_environment, start_head, stop_head, temp_dir
 from sylk_ray.runtime.directory import FLEET
 from sylk_ray.runtime.fleet_messages import OpenSession, ShutDown
 from sylk_ray.sessions.messages import GUIDE, GetJob, SubmitJob
@@ -264,5 +264,6 @@ def measure() -> list[Row]:
         ray.shutdown()
     finally:
         stop_head(head.pid)
-        shutil.rmtree(home, ignore_errors=True)
+        for folder in (home, temp_dir(home)):
+            shutil.rmtree(folder, ignore_errors=True)
     return rows

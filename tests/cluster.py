@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from sylk_ray.config import Settings
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import Address, Request
-from sylk_ray.runtime.cluster.head import RayHead, start_head, stop_head
+from sylk_ray.runtime.cluster.head import RayHead, start_head, stop_head, temp_dir
 from sylk_ray.runtime.directory import FLEET, SYSTEM_CELL
 from sylk_ray.runtime.fleet_messages import CellStatus, Census, OpenSession, ShutDown, TakeCensus
 from sylk_ray.runtime.slots import AgentInfo
@@ -84,6 +85,7 @@ def cluster() -> Iterator[RayHead]:
     finally:
         ray.shutdown()
         stop_head(head.pid)
+        shutil.rmtree(temp_dir(Path(os.environ["SYLK_HOME"])), ignore_errors=True)
 
 
 @pytest.fixture
