@@ -41,7 +41,6 @@ class PipelineAgent(Agent[None]):
     def __init__(self) -> None:
         self._brief: Brief | None = None
         self._life = Lifecycle()
-        self._work: Work | None = None
         self._stopping = 0
         self._idle = asyncio.Lock()
         self._opening: asyncio.Task[str] | None = None
@@ -50,7 +49,7 @@ class PipelineAgent(Agent[None]):
     async def start(self, message: StartPipeline, ctx: Context) -> None:
         """Make a worktree and set the Engineer to work; the session's checks begin with the Inspector."""
         brief = self._brief = message.brief
-        self._life, self._work = Lifecycle(), None
+        self._life = Lifecycle()
         base = await self._open(brief, ctx)
         if base is None:
             return

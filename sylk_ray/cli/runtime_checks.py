@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
 from sylk_ray.cli.examination import Check, Finding
 from sylk_ray.cli.leftovers import end_ray, ray_processes, remove_ray_files
 from sylk_ray.cli.lifecycle import find_running
@@ -15,6 +13,7 @@ from sylk_ray.cli.state import read_state, state_path
 from sylk_ray.gateway.door import door_path
 from sylk_ray.runtime.cluster.head import is_head, temp_dir
 from sylk_ray.sessions import SessionRecord
+from sylk_ray.sessions.store import read_records
 from sylk_ray.sessions.workspace import WORK_BRANCHES, Workspace
 from sylk_ray.tools import find_tool_processes, kill_tool_processes
 
@@ -73,14 +72,14 @@ def tool_processes(home: Path) -> Iterator[Finding]:
     """Tools of this state directory's sessions that run although no runtime does."""
     if find_running(home) is not None:
         return
-    left = [each for session in _sessions(home) for each in find_tool_processes(f"{session.id}.")]
+    left = [each for session, _ in read_records(home) for each in find_tool_processes(f"{session.id}.")]
     if not left:
         yield Finding("tool processes", "ok", "none left over")
         return
 
     def kill() -> str:
         async def kill_all() -> int:
-            counts = [await kill_tool_processes(f"{session.id}.") for session in _sessions(home)]
+            counts = [await kill_tool_processes(f"{session.id}.") for session, _ in read_records(home)]
             return sum(counts)
 
         return f"killed {asyncio.run(kill_all())}"
@@ -93,7 +92,7 @@ def workspaces(home: Path) -> Iterator[Finding]:
     """Worktrees and work branches of sessions that no runtime holds."""
     if find_running(home) is not None:
         return
-    left = [session for session in _sessions(home) if _has_work(home, session)]
+    left = [session for session, _ in read_records(home) if _has_work(home, session)]
     if not left:
         yield Finding("worktrees", "ok", "none left over")
         return
@@ -105,16 +104,6 @@ def workspaces(home: Path) -> Iterator[Finding]:
 
         detail = f"session {session.name} left worktrees or work branches in {session.repo}"
         yield Finding("worktrees", "warn", detail, "--fix removes them; the branch stays", close)
-
-
-def _sessions(home: Path) -> list[SessionRecord]:
-    found: list[SessionRecord] = []
-    for path in sorted((home / "sessions").glob("*/session.json")):
-        try:
-            found.append(msgspec.json.decode(path.read_bytes(), type=SessionRecord))
-        except (OSError, msgspec.MsgspecError):
-            continue
-    return found
 
 
 def _has_work(home: Path, session: SessionRecord) -> bool:

@@ -30,7 +30,6 @@ class Envelope(msgspec.Struct, gc=False):
     deadline: float = 0.0
     answers: str = ""
     origin: str = ""
-    direct: bool = False
     failure: Failure | None = None
 
 
@@ -133,7 +132,6 @@ def envelope_of(packet: Packet, origin: str) -> Envelope:
         packet.deadline,
         packet.answers,
         origin,
-        False,
         packet.failure,
     )
 

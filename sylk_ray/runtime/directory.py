@@ -66,8 +66,7 @@ class GroupDone(Message, frozen=True):
 class Directory:
     """Routes of this cell: one table for the sessions that it hosts or speaks to, one for the shared agents."""
 
-    def __init__(self, cell: str) -> None:
-        self._cell = cell
+    def __init__(self) -> None:
         self._sessions: dict[str, SessionBinding] = {}
         self._routes: dict[Address, str] = {}
         self._shared: dict[str, str] = {"gateway": "gateway"}

@@ -76,7 +76,7 @@ class Host:
         self.cell = cell
         self.clock = clock
         self.settings = settings
-        self.directory = Directory(cell)
+        self.directory = Directory()
         self.meter = Meter()
         self.metrics: MetricsSink = metrics or NoMetrics()
         self._roles = roles

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.sessions.directories import SessionDirectory, session_directory, write_atomically
 from sylk_ray.sessions.records import ErrorRecord, JobRecord, JobState, SessionRecord, SessionState
+
+RecordT = TypeVar("RecordT")
 
 log = logging.getLogger("sylk.sessions")
 
@@ -81,7 +84,7 @@ class SessionStore:
 
     async def recover(self) -> None:
         """Read what earlier runtimes left. A job that was running then has been interrupted."""
-        for session, job in await asyncio.to_thread(self._read):
+        for session, job in await asyncio.to_thread(read_records, self._home):
             if not session.closed and session.state in AT_WORK:
                 session = msgspec.structs.replace(session, state=SessionState.FAILED)
             if job is not None and not job.status.over:
@@ -92,15 +95,23 @@ class SessionStore:
             except SylkError as problem:
                 log.warning("session %s: %s", session.name, problem)
 
-    def _read(self) -> list[tuple[SessionRecord, JobRecord | None]]:
-        found: list[tuple[SessionRecord, JobRecord | None]] = []
-        for path in sorted((self._home / "sessions").glob("*/session.json")):
-            record = path.with_name("record.json")
-            try:
-                session = msgspec.json.decode(path.read_bytes(), type=SessionRecord)
-                job = msgspec.json.decode(record.read_bytes(), type=JobRecord) if record.exists() else None
-            except (msgspec.MsgspecError, OSError) as problem:
-                log.warning("%s cannot be read, and is passed over: %s", path.parent, problem)
-                continue
-            found.append((session, job))
-        return found
+
+def read_records(home: Path) -> list[tuple[SessionRecord, JobRecord | None]]:
+    """Every session of a state directory and its job. What cannot be read is told, and costs only itself: a session
+    whose job's record is broken is still known, so that its work can be cleared away."""
+    found: list[tuple[SessionRecord, JobRecord | None]] = []
+    for path in sorted((home / "sessions").glob("*/session.json")):
+        session = _read(path, SessionRecord)
+        if session is not None:
+            found.append((session, _read(path.with_name("record.json"), JobRecord)))
+    return found
+
+
+def _read(path: Path, record: type[RecordT]) -> RecordT | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=record)
+    except FileNotFoundError:
+        return None
+    except (msgspec.MsgspecError, OSError) as problem:
+        log.warning("%s cannot be read, and is passed over: %s", path, problem)
+        return None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 
-import msgspec
-
 from sylk_ray.messaging import Address, Message, Request
 from sylk_ray.runtime import Agent, Context, handler
 
@@ -127,7 +125,3 @@ class Probe(Agent[None]):
     @handler()
     async def wait(self, message: Wait, ctx: Context) -> None:
         await asyncio.Event().wait()
-
-
-class ProbeState(msgspec.Struct):
-    pass

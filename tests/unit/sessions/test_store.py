@@ -40,7 +40,12 @@ async def test_a_broken_record_costs_only_itself(home):
     store.directory("s-1").record.write_text("{")
     again = SessionStore(home)
     await again.recover()
-    assert list(again.sessions) == ["s-2"]
+    assert list(again.sessions) == ["s-1", "s-2"]
+    assert list(again.jobs) == ["j-2"]
+    again.directory("s-1").session.write_text("{")
+    third = SessionStore(home)
+    await third.recover()
+    assert list(third.sessions) == ["s-2"]
 
 
 async def test_a_job_is_found_by_the_beginning_of_its_id_if_only_one_has_it(home):
