@@ -11,7 +11,7 @@ from sylk_ray.pipelines.messages import EngineerDone, Implement, Inspect, SendBa
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import Loops
-from sylk_ray.tools import perform, render_action
+from sylk_ray.tools import ActionResult, perform, render_action
 from sylk_ray.tools.specs import Action
 
 KEPT_OUTPUT = 20_000
@@ -47,7 +47,8 @@ class Engineer(Worker):
         await self.guarded(brief, message.loops, act(), ctx)
 
     async def _improve(self, brief: Brief, work: Work, feedback: Feedback, ctx: Context) -> Work:
-        await workspace_of(brief, ctx).reset(brief.task, work.commit or work.base)
+        # A step: done again after a crash it would wipe what later steps, which are not done again, have made.
+        await ctx.step("reset", workspace_of(brief, ctx).reset, brief.task, work.commit or work.base, result=None)
         improved = await self._act(brief, work.base, feedback.text, brief.assignment.on_feedback, [], ctx)
         return Work(improved.base, improved.commit, improved.changes, (work.output + improved.output)[-KEPT_OUTPUT:])
 
@@ -65,11 +66,16 @@ class Engineer(Worker):
         output = ""
         for number, action in enumerate(actions, 1):
             ctx.progress(f"{action.kind} ({number} of {len(actions)})", task=brief.task)
-            done = await perform(render_action(action, variables), tools)
+
+            async def do(action: Action = action) -> ActionResult:
+                done = await perform(render_action(action, variables), tools)
+                await ctx.publish(
+                    "action.done", task=brief.task, action=action.kind, summary=done.summary, attempt=brief.attempt
+                )
+                return done
+
+            done = await self.tool(f"{number} {action.kind}", brief, do, ctx, result=ActionResult)
             output += done.output
-            await ctx.publish(
-                "action.done", task=brief.task, action=action.kind, summary=done.summary, attempt=brief.attempt
-            )
         workspace = workspace_of(brief, ctx)
         commit = await workspace.snapshot(brief.task, base, commit_message(brief))
         changes = await workspace.changes(brief.task, base, commit) if commit else []

@@ -3,42 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import re
 import secrets
-from collections import defaultdict
 from pathlib import Path
 
 import msgspec
 
-from actors.orchestrator import HaltJob, RunJob
-from sylk_ray.errors import InputError, SylkError
+from actors.job_messages import ContinueJob, HaltJob, PauseJob
+from actors.job_runner import JobRunner
+from actors.session_maker import SessionMaker
+from sylk_ray.errors import SylkError
 from sylk_ray.jobs import Job
-from sylk_ray.messaging import Address, DeadlinePassed, DeliveryError
+from sylk_ray.messaging import DeadlinePassed, DeliveryError
 from sylk_ray.runtime import Agent, Context, handler
 from sylk_ray.runtime.directory import FLEET
-from sylk_ray.runtime.fleet_messages import CellDied, CloseSession, OpenSession
+from sylk_ray.runtime.fleet_messages import (
+    CellDied,
+    CloseSession,
+    SessionLost,
+    SuspendSession,
+)
+from sylk_ray.runtime.leases import FAIR_SHARE, CloseShare, SetShare
 from sylk_ray.sessions import JobRecord, JobState, SessionRecord, SessionState
 from sylk_ray.sessions.directories import write_atomically
+from sylk_ray.sessions.foreground import Foreground
 from sylk_ray.sessions.messages import (
     CancelJob,
-    EndAllSessions,
+    CreateSession,
+    DrainSessions,
     EndSession,
+    GetForeground,
     GetJob,
     GetSession,
+    JobEnded,
     JobProgress,
     ListJobs,
     ListSessions,
+    PauseSession,
+    ResumeJob,
+    ResumeSession,
+    SetGroup,
     StartJob,
     SubmitJob,
+    SwitchSession,
 )
-from sylk_ray.sessions.records import ErrorRecord, Grants
+from sylk_ray.sessions.records import ErrorRecord, Grants, IllegalSessionState
 from sylk_ray.sessions.repository import inspect_repository
 from sylk_ray.sessions.store import SessionStore
-from sylk_ray.sessions.workspace import Workspace
 from sylk_ray.tools import kill_tool_processes
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}\Z")
+_RESUMABLE = (JobState.PAUSED, JobState.SUSPENDED)
 
 
 class Guide(Agent[None]):
@@ -48,137 +61,249 @@ class Guide(Agent[None]):
     role = "guide"
 
     async def on_activate(self, ctx: Context) -> None:
-        """Read what earlier runtimes left; a job that was running then has been interrupted."""
-        self._home = ctx.settings.home
-        self._store = SessionStore(self._home)
-        self._specs: dict[str, str] = {}
+        """Read what there is, and see to what was running."""
+        self._store = SessionStore(ctx.settings.home)
+        self._jobs = JobRunner(self._store, ctx)
+        self._maker = SessionMaker(self._store, ctx)
+        self._foreground = Foreground(ctx.settings.home)
         self._naming = asyncio.Lock()
-        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._cancelling: set[str] = set()
-        self._ending: set[asyncio.Task[None]] = set()
         await self._store.recover()
+        await self._jobs.take_up()
+
+    async def on_deactivate(self) -> None:
+        """Stop the chores."""
+        self._jobs.close()
 
     # -- jobs -------------------------------------------------------------------------------------------------
 
     @handler(concurrent=True)
     async def submit(self, message: SubmitJob, ctx: Context) -> JobRecord:
-        """Make the session and its branch; run the job, or leave it prepared."""
+        """Make the session and its branch, or take a standing one; run the job, or leave it prepared or queued."""
         job = Job.model_validate_json(message.job)
         repository = await inspect_repository(Path(message.repo))
-        session_id = f"s-{secrets.token_hex(4)}"
-        name = message.session or f"{job.name}-{session_id[2:6]}"
-        if not _NAME.match(name):
-            raise InputError(f"{name!r} cannot name a session", hint="use lower-case letters, digits, '.', '_' and '-'")
-        now = ctx.clock.now()
-        workspace = Workspace(self._home, session_id, name, repository.path)
-        session = SessionRecord(
-            session_id, name, str(repository.path), workspace.branch, repository.head, created_at=now, job=session_id
-        )
+        if not message.queue and not self._jobs.line.has_room(self._store.jobs.values()):
+            raise self._jobs.line.refuse()
         async with self._naming:
-            self._store.refuse_name(name, ctx.settings.max_sessions)
-            await workspace.create(repository.head)
-            self._store.sessions[session_id] = session
-        job_id = f"j-{session_id[2:]}"
-        session = msgspec.structs.replace(session, job=job_id)
-        sandbox = job.sandbox
-        record = JobRecord(
-            job_id=job_id,
-            name=job.name,
-            session_id=session_id,
-            session=name,
-            repo=str(repository.path),
-            branch=workspace.branch,
-            status=JobState.PREPARED,
-            submitted_at=now,
-            base=repository.head,
-            grants=Grants(list(sandbox.write), sandbox.network, list(sandbox.env)),
-            warnings=repository.warnings,
-        )
-        self._specs[job_id] = message.job
-        try:
-            await asyncio.to_thread(write_atomically, self._store.directory(session_id).job, message.job.encode())
-            await self._store.keep(session, record)
-        except SylkError:
-            # What cannot be recorded never was: nothing of it may stay, not even its name.
-            self._store.forget(session_id, job_id)
-            self._specs.pop(job_id)
-            await workspace.undo()
-            raise
+            session, is_new = await self._maker.session_for(job, message.session, repository)
+            job_id = f"j-{session.id[2:]}" if is_new else f"j-{secrets.token_hex(4)}"
+            session = msgspec.structs.replace(session, job=job_id, incarnation=ctx.settings.incarnation)
+            self._store.sessions[session.id] = session
+            sandbox = job.sandbox
+            workspace = self._jobs.workspace(session)
+            record = JobRecord(
+                job_id=job_id,
+                name=job.name,
+                session_id=session.id,
+                session=session.name,
+                repo=session.repo,
+                branch=session.branch,
+                status=JobState.PREPARED,
+                submitted_at=ctx.clock.now(),
+                base=await workspace.head() or session.base,
+                first_event=0 if is_new else await self._maker.last_event(session),
+                grants=Grants(list(sandbox.write), sandbox.network, list(sandbox.env)),
+                warnings=repository.warnings,
+            )
+            try:
+                path = self._store.directory(session.id).job_of(job_id)
+                await asyncio.to_thread(write_atomically, path, message.job.encode())
+                await self._store.keep(session, record)
+            except SylkError:
+                # What cannot be recorded never was: nothing of it may stay, not even its name.
+                if is_new:
+                    self._store.forget(session.id, job_id)
+                    await workspace.undo()
+                else:
+                    self._store.jobs.pop(job_id, None)
+                    self._store.sessions[session.id] = msgspec.structs.replace(session, job="")
+                raise
         if message.start:
-            async with self._locks[session_id]:
-                return await self._run(record, ctx)
+            async with self._jobs.locks[session.id]:
+                return await self._jobs.run(record)
         return record
 
     @handler(concurrent=True)
     async def start(self, message: StartJob, ctx: Context) -> JobRecord:
         """Run a prepared job."""
-        async with self._locks[self._store.job(message.job_id).session_id]:
+        async with self._jobs.locks[self._store.job(message.job_id).session_id]:
             record = self._store.job(message.job_id)
             if record.status is not JobState.PREPARED:
                 return record
+            if not message.queue and not self._jobs.line.has_room(self._store.jobs.values()):
+                raise self._jobs.line.refuse()
             record = msgspec.structs.replace(record, ray_job=message.ray_job or record.ray_job)
-            return await self._run(record, ctx)
+            return await self._jobs.run(record)
 
     @handler(concurrent=True)
     async def cancel(self, message: CancelJob, ctx: Context) -> JobRecord:
-        """Ask the job's orchestrator to stop; a prepared job is over at once."""
+        """Ask the job's orchestrator to stop; a job that does not run is over at once."""
         record = self._store.job(message.job_id)
         if record.status.over:
             return record
         # Seen by whoever is opening the session right now, and holds the lock for it.
-        self._cancelling.add(record.job_id)
-        async with self._locks[record.session_id]:
+        self._jobs.cancelling.add(record.job_id)
+        async with self._jobs.locks[record.session_id]:
             record = self._store.job(record.job_id)
-            if record.status is JobState.PREPARED:
-                await self._ended(msgspec.structs.replace(record, status=JobState.CANCELLED), ctx)
-            elif record.status is JobState.RUNNING:
+            if record.status in (JobState.PREPARED, JobState.QUEUED, JobState.SUSPENDED):
+                await self._jobs.ended(msgspec.structs.replace(record, status=JobState.CANCELLED))
+            elif not record.status.over:
                 try:
-                    await ctx.ask(Address(record.session_id, "orchestrator", "main"), HaltJob(message.reason))
+                    await self._jobs.ask_orchestrator(record, HaltJob(message.reason))
                 except DeadlinePassed as error:
                     ctx.log.warning("job %s will be cancelled later: %s", record.job_id, error)
                 except DeliveryError as error:
-                    await self._lost(record, f"it could not be cancelled in order: {error.message}", ctx)
+                    await self._jobs.lost(record, f"it could not be cancelled in order: {error.message}")
         return self._store.job(record.job_id)
 
     @handler(concurrent=True)
     async def get_job(self, message: GetJob, ctx: Context) -> JobRecord:
         """One job."""
-        return self._store.job(message.job_id)
+        return self._jobs.placed(self._store.job(message.job_id))
 
     @handler(concurrent=True)
     async def list_jobs(self, message: ListJobs, ctx: Context) -> list[JobRecord]:
         """All jobs, the newest first."""
-        return sorted(self._store.jobs.values(), key=lambda job: -job.submitted_at)
+        newest = sorted(self._store.jobs.values(), key=lambda job: -job.submitted_at)
+        return [self._jobs.placed(job) for job in newest]
 
     @handler()
     async def progress(self, message: JobProgress, ctx: Context) -> None:
-        """How a job is going; when it is over, its session is too."""
+        """How a job is going."""
         record = message.record
-        async with self._locks[record.session_id]:
+        known = self._store.jobs.get(record.job_id)
+        if known is not None and known.status in (JobState.RUNNING, JobState.PAUSED):
+            told = msgspec.structs.replace(record, status=known.status, waiting=known.waiting)
+            self._store.jobs[record.job_id] = told
+
+    @handler(concurrent=True)
+    async def job_ended(self, message: JobEnded, ctx: Context) -> None:
+        """A job is over, and its session too unless it is a standing one."""
+        record = message.record
+        async with self._jobs.locks[record.session_id]:
             known = self._store.jobs.get(record.job_id)
             if known is None:
                 return
             if known.status.over:
                 # It was given up, and is alive all the same: nothing of it may stay.
-                self._release_soon(self._store.session(record.session_id), ctx)
-            elif record.status.over:
-                await self._ended(record, ctx)
+                self._jobs.soon(self._jobs.release(known))
             else:
-                self._store.jobs[record.job_id] = record
-
-    @handler()
-    async def cell_died(self, message: CellDied, ctx: Context) -> None:
-        """The jobs that had agents on a dead cell cannot go on."""
-        for session_id in message.sessions:
-            session = self._store.sessions.get(session_id)
-            if session is None:
-                continue
-            async with self._locks[session_id]:
-                record = self._store.jobs.get(session.job)
-                if record is not None and not record.status.over:
-                    await self._lost(record, f"{message.cell}, which held its agents, died", ctx)
+                await self._jobs.ended(record)
 
     # -- sessions ---------------------------------------------------------------------------------------------
+
+    @handler(concurrent=True)
+    async def create_session(self, message: CreateSession, ctx: Context) -> SessionRecord:
+        """Make a standing session."""
+        repository = await inspect_repository(Path(message.repo))
+        async with self._naming:
+            session = await self._maker.make(message.name, repository, standing=True)
+        session = msgspec.structs.replace(session, description=message.description, group=message.group)
+        try:
+            await self._store.keep(session)
+        except SylkError:
+            self._store.forget(session.id, "")
+            await self._jobs.workspace(session).undo()
+            raise
+        return session
+
+    @handler(concurrent=True)
+    async def pause_session(self, message: PauseSession, ctx: Context) -> SessionRecord:
+        """Pause or suspend."""
+        session = self._store.session(message.session)
+        async with self._jobs.locks[session.id]:
+            session = self._store.session(session.id)
+            target = SessionState.SUSPENDED if message.suspend else SessionState.PAUSED
+            if session.state is target:
+                return session
+            moved = msgspec.structs.replace(session.moved(target), reason=message.reason)
+            told = message.reason or f"a person {'suspended' if message.suspend else 'paused'} its session"
+            record = self._store.latest_job(session)
+            if record is not None and record.status in (JobState.RUNNING, JobState.PAUSED):
+                if message.suspend:
+                    timeout = message.grace_s + 60
+                    await ctx.ask(FLEET, SuspendSession(session.id, message.grace_s), timeout=timeout)
+                    await ctx.tell(FAIR_SHARE, CloseShare(session.id))
+                    await kill_tool_processes(f"{session.id}.")
+                else:
+                    await self._jobs.ask_orchestrator(record, PauseJob())
+                # It may have come to its end meanwhile.
+                record = self._store.job(record.job_id)
+                status = JobState.SUSPENDED if message.suspend else JobState.PAUSED
+                record = msgspec.structs.replace(record, status=status, waiting=told)
+            elif record is not None and record.status is JobState.QUEUED:
+                # It leaves the line: its turn must not wake the session.
+                record = msgspec.structs.replace(record, status=JobState.SUSPENDED, waiting=told)
+            elif record is not None and record.status.over:
+                record = None
+            await self._store.keep(moved, record)
+        if message.suspend:
+            self._jobs.soon(self._jobs.let_in())
+        return moved
+
+    @handler(concurrent=True)
+    async def resume_session(self, message: ResumeSession, ctx: Context) -> SessionRecord:
+        """Go on."""
+        session = self._store.session(message.session)
+        async with self._jobs.locks[session.id]:
+            session = self._store.session(session.id)
+            if session.state in (SessionState.ACTIVE, SessionState.CREATED) and not session.closed:
+                return session
+            moved = msgspec.structs.replace(session.moved(SessionState.ACTIVE), incarnation=ctx.settings.incarnation)
+            record = self._store.latest_job(session)
+            if record is None or record.status not in _RESUMABLE:
+                await self._store.keep(moved)
+            elif record.status is JobState.PAUSED:
+                await self._jobs.ask_orchestrator(record, ContinueJob())
+                record = msgspec.structs.replace(record, status=JobState.RUNNING, waiting="")
+                await self._store.keep(moved, record)
+            else:
+                await self._store.keep(moved)
+                await self._jobs.run(record)
+        return self._store.session(session.id)
+
+    @handler(concurrent=True)
+    async def resume_job(self, message: ResumeJob, ctx: Context) -> JobRecord:
+        """Go on with a job's session."""
+        record = self._store.job(message.job_id)
+        if record.status.over:
+            raise IllegalSessionState(f"job {record.job_id} is {record.status}: there is nothing to resume")
+        if record.status in _RESUMABLE:
+            await self.resume_session(ResumeSession(record.session_id), ctx)
+        return self._jobs.placed(self._store.job(record.job_id))
+
+    @handler(concurrent=True)
+    async def switch_session(self, message: SwitchSession, ctx: Context) -> SessionRecord:
+        """Make a session the foreground one."""
+        session = self._store.session(message.session)
+        if session.over:
+            raise IllegalSessionState(f"session {session.name} is over", hint="see `sylk session list`")
+        before = self._foreground.of(message.user)
+        await self._foreground.switch(message.user, session.id)
+        if message.pause and before not in ("", session.id):
+            known = self._store.sessions.get(before)
+            if known is not None and known.state in (SessionState.ACTIVE, SessionState.CREATED) and not known.closed:
+                await self.pause_session(PauseSession(before, reason=f"{session.name} was switched to"), ctx)
+        return self._store.session(session.id)
+
+    @handler(concurrent=True)
+    async def foreground(self, message: GetForeground, ctx: Context) -> SessionRecord | None:
+        """The foreground session, as long as it is not over."""
+        session = self._store.sessions.get(self._foreground.of(message.user))
+        return None if session is None or session.over else session
+
+    @handler(concurrent=True)
+    async def set_group(self, message: SetGroup, ctx: Context) -> SessionRecord:
+        """Change weight and limits."""
+        session = self._store.session(message.session)
+        async with self._jobs.locks[session.id]:
+            session = self._store.session(session.id)
+            if session.over:
+                raise IllegalSessionState(f"session {session.name} is over", hint="see `sylk session list`")
+            session = msgspec.structs.replace(session, group=message.group)
+            await self._store.keep(session)
+            if session.state in (SessionState.ACTIVE, SessionState.PAUSED):
+                await ctx.tell(FAIR_SHARE, SetShare(session.id, session.group))
+        return session
 
     @handler(concurrent=True)
     async def list_sessions(self, message: ListSessions, ctx: Context) -> list[SessionRecord]:
@@ -195,88 +320,63 @@ class Guide(Agent[None]):
     async def end_session(self, message: EndSession, ctx: Context) -> SessionRecord:
         """Close a session; done again, it changes nothing more."""
         session = self._store.session(message.session)
-        record = self._store.jobs.get(session.job)
+        record = self._store.latest_job(session)
         if record is not None and not record.status.over:
             await self.cancel(CancelJob(record.job_id, "its session was closed"), ctx)
-            await self._wait_until_over(record.job_id, ctx)
-            async with self._locks[session.id]:
+            await self._jobs.wait_until_over(record.job_id)
+            async with self._jobs.locks[session.id]:
                 record = self._store.job(record.job_id)
                 if not record.status.over:
                     error = ErrorRecord("cancelled", "its session was closed before it had come to its end")
-                    await self._ended(msgspec.structs.replace(record, status=JobState.CANCELLED, error=error), ctx)
+                    await self._jobs.ended(msgspec.structs.replace(record, status=JobState.CANCELLED, error=error))
         await ctx.ask(FLEET, CloseSession(session.id), timeout=60)
+        await ctx.tell(FAIR_SHARE, CloseShare(session.id))
         await kill_tool_processes(f"{session.id}.")
-        workspace = Workspace(self._home, session.id, session.name, Path(session.repo))
-        await workspace.close(delete_branch=message.delete_branch)
-        session = msgspec.structs.replace(self._store.session(session.id), closed=True)
+        await self._jobs.workspace(session).close(delete_branch=message.delete_branch)
+        session = self._store.session(session.id)
+        if not session.over:
+            session = msgspec.structs.replace(session.moved(SessionState.COMPLETED), ended_at=ctx.clock.now())
+        session = msgspec.structs.replace(session, closed=True)
         await self._store.keep(session)
+        await self._foreground.forget(session.id)
         return session
 
+    # -- the runtime ------------------------------------------------------------------------------------------
+
     @handler(concurrent=True)
-    async def end_all(self, message: EndAllSessions, ctx: Context) -> int:
-        """Cancel every running job and wait for their ends."""
-        running = [job for job in self._store.jobs.values() if not job.status.over]
-        await asyncio.gather(*(self.cancel(CancelJob(job.job_id, message.reason), ctx) for job in running))
-        await asyncio.gather(*(self._wait_until_over(job.job_id, ctx) for job in running))
-        return len(running)
+    async def drain(self, message: DrainSessions, ctx: Context) -> list[JobRecord]:
+        """Let nobody in any more, and bring what runs to rest."""
+        self._jobs.draining = True
+        if message.wait:
+            while any(job.status in (JobState.RUNNING, JobState.QUEUED) for job in self._store.jobs.values()):
+                await self._jobs.let_in(draining=True)
+                await ctx.clock.sleep(0.1)
+        at_work = [job for job in self._store.jobs.values() if job.status in (JobState.RUNNING, JobState.PAUSED)]
+        reason = "the runtime was ended"
+        wishes = [PauseSession(job.session_id, True, message.grace_s, reason) for job in at_work]
+        suspending = (self.pause_session(wish, ctx) for wish in wishes)
+        for problem in await asyncio.gather(*suspending, return_exceptions=True):
+            if isinstance(problem, BaseException):
+                ctx.log.warning("a session was not suspended in order: %s", problem)
+        return [job for job in self._store.jobs.values() if job.status is JobState.SUSPENDED]
 
-    # -- within -----------------------------------------------------------------------------------------------
+    @handler(concurrent=True)
+    async def cell_died(self, message: CellDied, ctx: Context) -> None:
+        """The fleet sees to the agents; what their tools left running ends here."""
+        await kill_tool_processes(cell=message.cell)
 
-    async def _run(self, record: JobRecord, ctx: Context) -> JobRecord:
-        session_id = record.session_id
-        record = msgspec.structs.replace(record, status=JobState.RUNNING)
-        try:
-            await self._store.keep(self._store.session(session_id).moved(SessionState.ACTIVE), record)
-            await ctx.ask(FLEET, OpenSession(session_id), timeout=ctx.settings.placement_timeout_s + 30)
-            spec = self._specs.pop(record.job_id)
-            if record.job_id in self._cancelling:
-                cancelled = msgspec.structs.replace(record, status=JobState.CANCELLED)
-                await self._ended(cancelled, ctx)
-                return cancelled
-            await ctx.tell(Address(session_id, "orchestrator", "main"), RunJob(spec, record))
-        except SylkError as error:
-            failed = msgspec.structs.replace(record, status=JobState.FAILED, error=ErrorRecord.of(error))
-            await self._ended(failed, ctx)
-            return failed
-        return record
-
-    async def _ended(self, record: JobRecord, ctx: Context) -> None:
-        state = SessionState.COMPLETED if record.status is JobState.SUCCEEDED else SessionState.FAILED
-        session = self._store.session(record.session_id)
-        if session.state is SessionState.CREATED:
-            session = session.moved(SessionState.ACTIVE)
-        session = msgspec.structs.replace(session.moved(state), ended_at=ctx.clock.now())
-        try:
-            await self._store.keep(session, record)
-        except SylkError as error:
-            ctx.log.warning("the end of session %s is not on disk: %s", session.name, error)
-        self._cancelling.discard(record.job_id)
-        self._specs.pop(record.job_id, None)
-        self._release_soon(session, ctx)
-
-    def _release_soon(self, session: SessionRecord, ctx: Context) -> None:
-        """In the background: the orchestrator that told us waits for its mail to be taken, and is closed by this."""
-        task = asyncio.create_task(self._release(session, ctx))
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-
-    async def _release(self, session: SessionRecord, ctx: Context) -> None:
-        try:
-            await ctx.ask(FLEET, CloseSession(session.id), timeout=60)
-            await kill_tool_processes(f"{session.id}.")
-            await Workspace(self._home, session.id, session.name, Path(session.repo)).close()
-        except SylkError as error:
-            ctx.log.warning("session %s could not be cleared away: %s", session.name, error)
-        lock = self._locks.get(session.id)
-        if lock is not None and not lock.locked():
-            del self._locks[session.id]
-
-    async def _lost(self, record: JobRecord, why: str, ctx: Context) -> None:
-        error = ErrorRecord("cell_lost", f"the job cannot go on: {why}", "submit it again; what was merged is kept")
-        await self._ended(msgspec.structs.replace(record, status=JobState.FAILED, error=error), ctx)
-
-    async def _wait_until_over(self, job_id: str, ctx: Context) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(90):
-                while not self._store.job(job_id).status.over:
-                    await ctx.clock.sleep(0.05)
+    @handler(concurrent=True)
+    async def session_lost(self, message: SessionLost, ctx: Context) -> None:
+        """A session cannot go on: not now, or not at all."""
+        session = self._store.sessions.get(message.session)
+        if session is None:
+            return
+        async with self._jobs.locks[session.id]:
+            record = self._store.latest_job(session)
+            if record is None or record.status.over:
+                return
+            if message.for_good:
+                await self._jobs.lost(record, message.why)
+                return
+            await self._jobs.rest(record, message.why)
+        await self._jobs.let_in()

@@ -53,7 +53,10 @@ class Inspector(Worker):
             ChangedFile(change.path, frozenset(change.added_lines), change.added, change.removed)
             for change in message.work.changes
         ]
-        return await inspect(inspection, changed, tool_context(brief, ctx, "inspector"))
+        tools = tool_context(brief, ctx, "inspector")
+        return await self.tool(
+            "inspect", brief, lambda: inspect(inspection, changed, tools), ctx, result=tuple[Issue, ...]
+        )
 
 
 def describe(issue: Issue) -> str:

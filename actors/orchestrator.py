@@ -4,118 +4,183 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from sylk_ray.dag import Decision, NodeState, Outcome, Scheduler, Start, Stop, layers
-from sylk_ray.errors import Cancelled, SylkError
+from actors.admission import Admission
+from actors.job_messages import (
+    Admitted,
+    Begin,
+    ContinueJob,
+    EndTold,
+    HaltJob,
+    HaltNow,
+    PauseJob,
+    RunJob,
+    TellEnd,
+    Tick,
+)
+from actors.job_reports import JobReports
+from sylk_ray.dag import Decision, Mode, NodeState, Outcome, Progress, Scheduler, Snapshot, Start, Stop, layers
+from sylk_ray.fairness import Lane
 from sylk_ray.jobs import Job, graph_of
-from sylk_ray.messaging import Message, Request
+from sylk_ray.messaging import Message
 from sylk_ray.pipelines.messages import (
     CHECKS,
     Assignment,
     Brief,
     ChecksPassed,
-    MergeOutcome,
+    Merged,
     MergeWork,
     PipelineFailed,
     PipelinePhase,
     PipelineResult,
     PipelineStopped,
+    SlotWait,
     StartPipeline,
     StopPipeline,
 )
 from sylk_ray.runtime import Agent, Context, handler
-from sylk_ray.runtime.directory import router_of
-from sylk_ray.runtime.history import ReadHistory
 from sylk_ray.sessions import JobRecord, JobState
 from sylk_ray.sessions.directories import SessionDirectory, session_directory, write_atomically
+from sylk_ray.sessions.git import GitFailed
 from sylk_ray.sessions.ledger import JobLedger
-from sylk_ray.sessions.messages import GUIDE, JobProgress
-from sylk_ray.sessions.records import ErrorRecord
-from sylk_ray.sessions.workspace import Workspace
+from sylk_ray.sessions.messages import GUIDE, JobEnded
+from sylk_ray.sessions.records import ErrorRecord, Loops, TaskRecord
+from sylk_ray.sessions.workspace import Plan, Workspace
 
-REPORT_EVERY_S = 0.1
-
-
-class RunJob(Message, frozen=True):
-    """The Guide to a session's orchestrator: run this job; ``record`` is what is known of it so far."""
-
-    job: str
-    record: JobRecord
+MERGE_TRIES = 5
 
 
-class HaltJob(Request[None], frozen=True):
-    """Stop the job; answered at once, and its end is reported when nothing of it runs any more."""
+class TaskEntry(msgspec.Struct, frozen=True):
+    """One task: its record for people, and where it stands in the graph."""
 
-    reason: str
-
-
-class HaltNow(Message, frozen=True):
-    """The orchestrator to itself: a wish to stop has come to its turn."""
-
-    reason: str
+    record: TaskRecord
+    progress: Progress
 
 
-class PauseJob(Request[None], frozen=True):
-    """Start nothing new; what runs may end."""
+class OrchestratorState(msgspec.Struct):
+    """The job's record, its tasks apart, and where its graph stands. The job itself is in the session's directory."""
+
+    record: JobRecord | None = None
+    graph: Mode = Mode()
+    tasks: dict[str, TaskEntry] = {}
+    running: bool = False
+    began_at: float = 0.0
+    checks_attempted: bool = False
+    end_told: bool = False
+    """Whether the Guide has heard of the job's end."""
+    stopping: set[tuple[str, int]] = msgspec.field(default_factory=set[tuple[str, int]])
+    admitted: set[tuple[str, int]] = msgspec.field(default_factory=set[tuple[str, int]])
+    """The attempts that FairShare has let in and that have not ended."""
 
 
-class ContinueJob(Request[None], frozen=True):
-    """Go on after a pause."""
-
-
-class Tick(Message, frozen=True):
-    """The orchestrator to itself: a time that the scheduler waits for has come."""
-
-
-class Orchestrator(Agent[None]):
+class Orchestrator(Agent[OrchestratorState]):
     """One job at a time. All decisions are the scheduler's; this carries them out and reports what came of them."""
 
     role = "orchestrator"
+    keyed = "tasks"
 
     def __init__(self) -> None:
-        self._running = False
+        self._alarm: asyncio.Task[None] | None = None
+
+    async def on_activate(self, ctx: Context) -> None:
+        """Go on with the job that the state tells of, if there is one."""
+        self._ctx = ctx
+        self._admission = Admission(ctx)
+        self._reports = JobReports(ctx, lambda: self._ledger.record if self.state.running else None)
+        record = self.state.record
+        if record is not None and self.state.running:
+            entries = self.state.tasks
+            known = {name: entry.record for name, entry in entries.items()}
+            await self._take_up(msgspec.structs.replace(record, tasks=known))
+            self._ask_again()
+            self._start_clocks_anew(ctx.clock.now())
+            self._reports.soon()
+            self._set_alarm(self._scheduler.next_wakeup())
+        self._tell_end()
+
+    def may_rest(self) -> bool:
+        """Not while a job runs, for its alarm and its leases would go; nor before the Guide has heard of its end."""
+        return self.state.record is None or self.state.end_told
+
+    def _start_clocks_anew(self, now: float) -> None:
+        """An attempt that was brought back has its whole time again: its step is done anew, and the session may have
+        been suspended for days."""
+        for decision in self._scheduler.in_flight():
+            key = (decision.node.name, decision.attempt)
+            if isinstance(decision, Start) and key in self.state.admitted:
+                self._scheduler.node_began(*key, now)
 
     async def on_deactivate(self) -> None:
         """Stop waiting for time to pass."""
-        if self._running:
-            self._set_alarm(None)
+        self._set_alarm(None)
+        self._reports.close()
+        self._admission.keep(set())
+
+    async def _take_up(self, record: JobRecord) -> None:
+        home = self._ctx.settings.home
+        self._directory = SessionDirectory(session_directory(home, record.session_id))
+        self._workspace = Workspace(home, record.session_id, record.session, Path(record.repo))
+        self._job = Job.model_validate_json(await asyncio.to_thread(self._directory.job_of(record.job_id).read_bytes))
+        graph = graph_of(self._job)
+        rng = random.Random()
+        entries = self.state.tasks
+        if entries:
+            nodes = tuple(entries[node.name].progress for node in graph.nodes)
+            self._scheduler = Scheduler.restore(graph, Snapshot(nodes, self.state.graph), rng=rng)
+        else:
+            self._scheduler = Scheduler(graph, rng=rng)
+        self._ledger = JobLedger(record)
 
     @handler()
     async def run(self, message: RunJob, ctx: Context) -> None:
-        """Begin the job."""
-        job = Job.model_validate_json(message.job)
-        record = message.record
-        graph = graph_of(job)
-        self._ctx = ctx
-        self._job = job
-        self._began = time.monotonic()
-        self._workspace = Workspace(ctx.settings.home, record.session_id, record.session, Path(record.repo))
-        self._directory = SessionDirectory(session_directory(ctx.settings.home, record.session_id))
-        self._scheduler = Scheduler(graph, rng=random.Random())
-        self._alarm: asyncio.Task[None] | None = None
-        self._running = True
-        self._checks_attempted = False
-        self._stopping: set[tuple[str, int]] = set()
-        self._reporting: asyncio.Task[None] | None = None
-        self._unreported = False
-        self._ledger = JobLedger(record, layers(graph), ctx.clock.now())
+        """Take the job up; it begins with a message of its own, so that whoever asked need not wait."""
+        if self.state.record is not None and self.state.record.job_id == message.record.job_id:
+            return
+        if self.state.record is not None:
+            # What an earlier job of this session has left must not be taken for this one's.
+            for agent in await ctx.journal.agents():
+                if agent != ctx.address:
+                    await ctx.journal.forget(agent)
+        self.state = OrchestratorState(running=True, began_at=ctx.clock.now())
+        await self._take_up(message.record)
+        depths = layers(graph_of(self._job))
+        self._ledger.begin(depths, ctx.clock.now())
+        record = self._ledger.record
         await ctx.publish(
             "job.started",
             job=record.job_id,
-            name=job.name,
+            name=self._job.name,
             branch=record.branch,
             base=record.base,
-            layers=[list(layer) for layer in layers(graph)],
+            layers=[list(layer) for layer in depths],
             grants=msgspec.to_builtins(record.grants),
             warnings=record.warnings,
         )
-        await self._carry_out(self._scheduler.start(ctx.clock.now()), ctx)
+        nodes = self._scheduler.snapshot().nodes
+        self.state.tasks = {node.name: TaskEntry(record.tasks[node.name], node) for node in nodes}
+        self._note_state()
+        await ctx.tell(ctx.address, Begin())
+
+    @handler()
+    async def begin(self, message: Begin, ctx: Context) -> None:
+        """Start the graph."""
+        if self.state.running:
+            await self._carry_out(self._scheduler.start(ctx.clock.now()), ctx)
+
+    def _note_state(self) -> None:
+        record, tasks = self._ledger.record, self.state.tasks
+        self.state.record = msgspec.structs.replace(record, tasks={})
+        self.state.graph = self._scheduler.mode
+        for progress in self._scheduler.take_changes():
+            tasks[progress.name] = TaskEntry(record.tasks[progress.name], progress)
+        for name in self._ledger.take_touched():
+            if tasks[name].record is not record.tasks[name]:
+                tasks[name] = TaskEntry(record.tasks[name], tasks[name].progress)
 
     # -- what pipelines say -----------------------------------------------------------------------------------
 
@@ -123,30 +188,44 @@ class Orchestrator(Agent[None]):
     async def phase(self, message: PipelinePhase, ctx: Context) -> None:
         """A pipeline has come to another phase."""
         if message.task == CHECKS:
-            await self._checks_changed(ctx, phase=message.phase, loops=message.loops)
+            if self._checks_run:
+                await self._checks_changed(ctx, phase=message.phase, loops=message.loops)
         elif self._is_current(message.task, message.attempt):
             self._ledger.task(message.task, phase=message.phase, loops=message.loops)
+            self._note_state()
             await ctx.publish(
                 "pipeline.phase", task=message.task, phase=message.phase, loops=msgspec.to_builtins(message.loops)
             )
-            self._report_soon()
+            self._reports.soon()
 
     @handler()
-    async def merge(self, message: MergeWork, ctx: Context) -> MergeOutcome:
+    async def slot_wait(self, message: SlotWait, ctx: Context) -> None:
+        """An attempt waits for a CPU slot, or does so no more."""
+        if self._is_current(message.task, message.attempt):
+            change = self._scheduler.go_on if message.over else self._scheduler.hold_clock
+            change(message.task, message.attempt, ctx.clock.now())
+            self._set_alarm(self._scheduler.next_wakeup())
+            self._note_state()
+
+    @handler()
+    async def merge(self, message: MergeWork, ctx: Context) -> None:
         """The merge queue: one at a time, because an agent handles one message at a time.
 
         Merging is what makes a task succeed; both happen in this one handler, so that a task which was stopped
-        meanwhile has either been merged and succeeded, or neither.
+        meanwhile has either been merged and succeeded, or neither. A merge is planned in one step and carried out
+        in the next: cut off between, the same plan is carried out.
         """
         task = message.task
-        if not self._is_current(task, message.attempt) or (task, message.attempt) in self._stopping:
-            raise Cancelled(f"{task} was stopped before its work was merged")
+        if not self._is_current(task, message.attempt) or (task, message.attempt) in self.state.stopping:
+            return
+        pipeline = ctx.address.beside("pipeline", task)
         commit: str | None = None
         if message.commit is not None:
-            merged = await self._workspace.merge(message.commit, await self._message_of(message.commit))
-            if merged.conflicts:
-                return MergeOutcome(None, list(merged.conflicts))
-            commit = merged.commit
+            plan = await self._merge(message.commit, ctx)
+            if plan.commit is None:
+                await ctx.tell(pipeline, Merged(message.attempt, None, list(plan.conflicts)))
+                return
+            commit = plan.commit
         result = msgspec.structs.replace(message.result, commit=commit)
         self._ledger.task(
             task,
@@ -161,15 +240,25 @@ class Orchestrator(Agent[None]):
         if commit:
             self._ledger.change(commit=commit)
             await ctx.publish("task.merged", task=task, commit=commit, files=result.files_changed)
+        await ctx.tell(pipeline, Merged(message.attempt, commit))
         decisions = self._scheduler.node_succeeded(task, message.attempt, result, ctx.clock.now())
         await self._carry_out(decisions, ctx)
-        return MergeOutcome(commit)
+
+    async def _merge(self, commit: str, ctx: Context) -> Plan:
+        told = await self._workspace.message_of(commit)
+        for _ in range(MERGE_TRIES):
+            plan = await ctx.step("plan merge", self._workspace.plan_merge, commit, told, result=Plan)
+            if plan.commit is None or await self._workspace.carry_out(plan):
+                return plan
+        raise GitFailed(f"{self._workspace.branch} keeps moving while work is merged into it", hint="who writes there?")
 
     @handler()
     async def failed(self, message: PipelineFailed, ctx: Context) -> None:
         """An attempt failed."""
         error = message.error
         if message.task == CHECKS:
+            if not self._checks_run:
+                return
             await self._checks_changed(ctx, state="failed", phase="failed", loops=message.loops, error=error)
             told = ErrorRecord(error.type, f"the session's checks failed: {error.message}", error.hint)
             await self._finish(JobState.FAILED, ctx, told)
@@ -185,14 +274,17 @@ class Orchestrator(Agent[None]):
     async def stopped(self, message: PipelineStopped, ctx: Context) -> None:
         """An attempt was stopped and nothing is left of it."""
         if message.task == CHECKS:
-            await self._checks_changed(ctx, state="cancelled")
-            await self._finish(JobState.CANCELLED, ctx)
-        elif self._running:
+            if self._checks_run:
+                await self._checks_changed(ctx, state="cancelled")
+                await self._finish(JobState.CANCELLED, ctx)
+        elif self.state.running:
             await self._carry_out(self._scheduler.node_stopped(message.task, message.attempt, ctx.clock.now()), ctx)
 
     @handler()
     async def checks_passed(self, message: ChecksPassed, ctx: Context) -> None:
         """The session's branch is good."""
+        if not self._checks_run:
+            return
         await self._checks_changed(ctx, state="succeeded", phase="completed", loops=message.loops)
         await self._finish(JobState.SUCCEEDED, ctx)
 
@@ -206,7 +298,7 @@ class Orchestrator(Agent[None]):
     @handler()
     async def halt_now(self, message: HaltNow, ctx: Context) -> None:
         """Cancel the job."""
-        if not self._running:
+        if not self.state.running:
             return
         await ctx.publish("job.cancelling", reason=message.reason)
         if self._scheduler.finished and self._ledger.record.checks is not None:
@@ -217,28 +309,29 @@ class Orchestrator(Agent[None]):
     @handler()
     async def pause(self, message: PauseJob, ctx: Context) -> None:
         """Start nothing new."""
-        if self._running:
+        if self.state.running:
             await self._carry_out(self._scheduler.pause(ctx.clock.now()), ctx)
 
     @handler()
     async def resume(self, message: ContinueJob, ctx: Context) -> None:
         """Go on."""
-        if self._running:
+        if self.state.running:
             await self._carry_out(self._scheduler.resume(ctx.clock.now()), ctx)
+            self._ask_again()
 
     @handler()
     async def tick(self, message: Tick, ctx: Context) -> None:
         """Deadlines and back-offs."""
-        if self._running:
+        if self.state.running:
             await self._carry_out(self._scheduler.tick(ctx.clock.now()), ctx)
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """A job whose orchestrator cannot go on has failed, and says so."""
-        if self._running and not isinstance(error, Cancelled):
+        if self.state.running:
             await self._finish(JobState.FAILED, ctx, ErrorRecord.of(error))
         elif isinstance(message, RunJob):
             failed = msgspec.structs.replace(message.record, status=JobState.FAILED, error=ErrorRecord.of(error))
-            await ctx.tell(GUIDE, JobProgress(failed))
+            await ctx.ask(GUIDE, JobEnded(failed))
 
     # -- carrying out -----------------------------------------------------------------------------------------
 
@@ -246,14 +339,73 @@ class Orchestrator(Agent[None]):
         await self._note_transitions(ctx)
         for decision in decisions:
             if isinstance(decision, Start):
-                await self._start(decision, ctx)
+                self._ask_in(decision.node.name, decision.attempt)
             else:
                 await self._stop(decision, ctx)
+        self._give_back_ended()
         self._set_alarm(self._scheduler.next_wakeup())
         if self._scheduler.finished:
             await self._graph_ended(ctx)
+        self._note_state()
 
-    async def _start(self, start: Start, ctx: Context) -> None:
+    # -- being let in -----------------------------------------------------------------------------------------
+
+    def _ask_in(self, task: str, attempt: int, *, at_work: bool = False) -> None:
+        if self._scheduler.mode.paused and not at_work:
+            return  # it is asked for when the job goes on
+        lane = Lane.HIGH if task == CHECKS else self._job.tasks[task].lane
+        self._admission.ask(task, attempt, lane, at_work=at_work)
+
+    def _ask_again(self) -> None:
+        """After a crash, or a pause: what was let in is at work, what was not asks again."""
+        for decision in self._scheduler.in_flight():
+            key = (decision.node.name, decision.attempt)
+            if key not in self._admission.asked:
+                self._ask_in(*key, at_work=key in self.state.admitted or isinstance(decision, Stop))
+        if self.state.checks_attempted and (CHECKS, 1) not in self._admission.asked:
+            self._ask_in(CHECKS, 1, at_work=(CHECKS, 1) in self.state.admitted)
+
+    def _give_back_ended(self) -> None:
+        """Let go of what is for attempts that have ended."""
+        at_work = {(decision.node.name, decision.attempt) for decision in self._scheduler.in_flight()}
+        if self.state.checks_attempted and self.state.running:
+            at_work.add((CHECKS, 1))
+        if self._scheduler.mode.paused:
+            # A paused job waits for nothing: what was not let in is asked for again when it goes on.
+            at_work &= self.state.admitted | self.state.stopping
+        self._admission.keep(at_work)
+        self.state.admitted &= at_work
+
+    @handler()
+    async def admitted(self, message: Admitted, ctx: Context) -> None:
+        """An attempt may begin."""
+        task, key = message.task, (message.task, message.attempt)
+        if (
+            key not in self._admission.asked
+            or key in self.state.admitted
+            or key in self.state.stopping
+            or not self.state.running
+        ):
+            return
+        if message.refused:
+            error = ErrorRecord("not_admitted", message.refused, "see `sylk top`, and `sylk session set`")
+            await self.failed(PipelineFailed(task, message.attempt, error, Loops(), retryable=False), ctx)
+            return
+        self.state.admitted.add(key)
+        if task == CHECKS:
+            finale = self._job.finally_
+            assert finale is not None
+            brief = self._brief(task, Assignment(inspector=finale.inspector, tester=finale.tester), 1, {}, max_loops=0)
+        else:
+            self._scheduler.node_began(task, message.attempt, ctx.clock.now())
+            start = next(each for each in self._scheduler.in_flight() if each.node.name == task)
+            assert isinstance(start, Start)
+            brief = self._task_brief(start)
+            self._set_alarm(self._scheduler.next_wakeup())
+        self._note_state()
+        await ctx.tell(ctx.address.beside("pipeline", task), StartPipeline(brief))
+
+    def _task_brief(self, start: Start) -> Brief:
         name = start.node.name
         task = self._job.tasks[name]
         assignment = Assignment(
@@ -264,11 +416,11 @@ class Orchestrator(Agent[None]):
             tester=task.tester,
         )
         max_loops = self._job.policy.max_loops if task.max_loops is None else task.max_loops
-        brief = self._brief(name, assignment, start.attempt, start.parent_results, max_loops=max_loops)
-        await ctx.tell(ctx.address.beside("pipeline", name), StartPipeline(brief))
+        return self._brief(name, assignment, start.attempt, start.parent_results, max_loops=max_loops)
 
     async def _stop(self, stop: Stop, ctx: Context) -> None:
-        self._stopping.add((stop.node.name, stop.attempt))
+        """Also one that was not let in yet: its pipeline says at once that nothing is left of it."""
+        self.state.stopping.add((stop.node.name, stop.attempt))
         await ctx.tell(ctx.address.beside("pipeline", stop.node.name), StopPipeline(stop.attempt, stop.reason))
 
     def _brief(
@@ -292,6 +444,7 @@ class Orchestrator(Agent[None]):
             sandbox_json=job.sandbox.model_dump_json(),
             max_loops=max_loops,
             variables=variables,
+            lane=Lane.HIGH if name == CHECKS else job.tasks[name].lane,
             base=record.base,
         )
 
@@ -307,7 +460,7 @@ class Orchestrator(Agent[None]):
                 reason=move.reason,
                 error=msgspec.to_builtins(failed) if failed else None,
             )
-        self._report_soon()
+        self._reports.soon()
 
     def _set_alarm(self, at: float | None) -> None:
         if self._alarm is not None:
@@ -326,13 +479,11 @@ class Orchestrator(Agent[None]):
     async def _graph_ended(self, ctx: Context) -> None:
         outcome = self._scheduler.outcome
         finale = self._job.finally_
-        if outcome is Outcome.SUCCEEDED and finale is not None and not self._checks_attempted:
-            self._checks_attempted = True
+        if outcome is Outcome.SUCCEEDED and finale is not None and not self.state.checks_attempted:
+            self.state.checks_attempted = True
             await self._checks_changed(ctx, state="running", attempts=1, started_at=ctx.clock.now())
-            assignment = Assignment(inspector=finale.inspector, tester=finale.tester)
-            brief = self._brief(CHECKS, assignment, 1, {}, max_loops=0)
-            await ctx.tell(ctx.address.beside("pipeline", CHECKS), StartPipeline(brief))
-        elif not self._checks_attempted:
+            self._ask_in(CHECKS, 1)
+        elif not self.state.checks_attempted:
             state = {Outcome.SUCCEEDED: JobState.SUCCEEDED, Outcome.CANCELLED: JobState.CANCELLED}.get(
                 outcome or Outcome.FAILED, JobState.FAILED
             )
@@ -340,74 +491,66 @@ class Orchestrator(Agent[None]):
 
     async def _checks_changed(self, ctx: Context, **changes: Any) -> None:
         checks = self._ledger.checks(CHECKS, ctx.clock.now(), **changes)
+        self._note_state()
         error = msgspec.to_builtins(checks.error) if checks.error else None
         await ctx.publish("checks.state", task=CHECKS, state=checks.state, phase=checks.phase, error=error)
-        self._report_soon()
+        self._reports.soon()
 
     async def _finish(self, state: JobState, ctx: Context, error: ErrorRecord | None = None) -> None:
         """The end is told whatever fails on the way to it: people and programs wait for it."""
-        if not self._running:
+        if not self.state.running:
             return
-        self._running = False
+        self.state.running = False
         self._set_alarm(None)
-        self._ledger.change(status=state, error=error, duration_s=round(time.monotonic() - self._began, 3))
+        self._give_back_ended()
+        duration = round(ctx.clock.now() - self.state.began_at, 3)
+        self._ledger.change(status=state, error=error, duration_s=duration)
         for what, step in (
             ("its branch could not be looked at", self._note_head),
             ("its worktrees could not all be removed", self._workspace.close),
             ("its end is not on disk", self._write_record),
-            ("its end is not in its history", lambda: self._publish_end(ctx)),
         ):
             try:
                 await step()
             except Exception as problem:
                 ctx.log.warning("job %s has ended, but %s: %s", self._ledger.record.job_id, what, problem)
-        await self._tell_guide(ctx)
+        record = self._ledger.record
+        await ctx.publish("job.finished", status=record.status.value, record=msgspec.to_builtins(record))
+        self._note_state()
+        await ctx.tell(ctx.address, TellEnd())
 
     async def _note_head(self) -> None:
         self._ledger.change(commit=await self._workspace.head())
 
     async def _write_record(self) -> None:
-        await asyncio.to_thread(write_atomically, self._directory.record, msgspec.json.encode(self._ledger.record))
+        record = self._ledger.record
+        path = self._directory.record_of(record.job_id)
+        await asyncio.to_thread(write_atomically, path, msgspec.json.encode(record))
 
-    async def _publish_end(self, ctx: Context) -> None:
-        status = self._ledger.record.status.value
-        await ctx.publish("job.finished", status=status, record=msgspec.to_builtins(self._ledger.record))
-        # The router handles its mail in order: once it answers, whoever watches has the last event.
-        await ctx.ask(router_of(ctx.address.session), ReadHistory(limit=0))
+    @handler()
+    async def tell_end(self, message: TellEnd, ctx: Context) -> None:
+        """Tell the Guide that the job is over: in the background, for the Guide may be asking something itself."""
+        self._tell_end()
 
-    async def _tell_guide(self, ctx: Context) -> None:
-        for wait_s in (0.5, 2.0, 10.0, 30.0, None):
-            try:
-                await ctx.tell(GUIDE, JobProgress(self._ledger.record))
-            except SylkError as problem:
-                if wait_s is None:
-                    raise
-                ctx.log.warning("the guide did not take the end of %s: %s", self._ledger.record.job_id, problem)
-                await ctx.clock.sleep(wait_s)
-            else:
-                return
+    @handler()
+    async def end_told(self, message: EndTold, ctx: Context) -> None:
+        """The Guide has heard."""
+        if self.state.record is not None and self.state.record.job_id == message.job_id:
+            self.state.end_told = True
 
-    def _report_soon(self) -> None:
-        """Tell the Guide how things are, at most each REPORT_EVERY_S: a large job changes far more often."""
-        self._unreported = True
-        if self._reporting is None or self._reporting.done():
-            self._reporting = asyncio.create_task(self._report())
+    def _tell_end(self) -> None:
+        record = self.state.record
+        if record is not None and not self.state.running and not self.state.end_told:
+            tasks = {name: task.record for name, task in self.state.tasks.items()}
+            self._reports.end(msgspec.structs.replace(record, tasks=tasks))
 
-    async def _report(self) -> None:
-        while self._unreported and self._running:
-            await self._ctx.clock.sleep(REPORT_EVERY_S)
-            self._unreported = False
-            if self._running:
-                try:
-                    await self._ctx.tell(GUIDE, JobProgress(self._ledger.record))
-                except SylkError as problem:
-                    self._ctx.log.warning("the guide did not hear of %s: %s", self._ledger.record.job_id, problem)
+    @property
+    def _checks_run(self) -> bool:
+        """Whether this job's own session-wide checks are at work."""
+        return self.state.running and self.state.checks_attempted
 
     def _is_current(self, task: str, attempt: int) -> bool:
-        if not self._running or task not in self._ledger.record.tasks:
+        if not self.state.running or task not in self._ledger.record.tasks:
             return False
         running = self._scheduler.state_of(task) is NodeState.RUNNING
         return running and self._ledger.record.tasks[task].attempts == attempt
-
-    async def _message_of(self, commit: str) -> str:
-        return await self._workspace.message_of(commit)

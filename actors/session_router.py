@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-from pathlib import Path
-
-import msgspec
-
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime import Agent, Context, handler
+from sylk_ray.runtime.dead_letters import DropDeadLetter, ListDeadLetters, RetryDeadLetter
 from sylk_ray.runtime.directory import FLEET, GroupDone, Located, Place, Resolve
 from sylk_ray.runtime.fleet_messages import ReleaseGroup
-from sylk_ray.runtime.history import Events, Published, ReadHistory, Subscribe, Unsubscribe
-from sylk_ray.sessions import session_directory
+from sylk_ray.runtime.history import Events, HistoryGrew, Published, ReadHistory, Subscribe, Unsubscribe
+from sylk_ray.runtime.journal import DeadLetter
 
-REMEMBERED = 10_000
-"""Events kept in memory; older ones are read from the file."""
+AT_ONCE = 500
+"""Events of one message to a watcher."""
 
 
 class SessionRouter(Agent[None]):
     """Every message between agents of a session finds its way here; cells remember the answers.
 
-    It numbers the session's events, keeps them in ``events.jsonl`` and sends them to whoever watches.
+    The session's history is in its journal, where whoever has something to tell writes it; the router reads what is
+    new and sends it to whoever watches. It keeps nothing itself: the fleet knows where agents live, and watchers ask
+    again.
     """
 
     role = "router"
 
     async def on_activate(self, ctx: Context) -> None:
-        """Find the session's history again, if there is one."""
+        """Begin where the history ends."""
         self._routes: dict[Address, str] = {ctx.address: ctx.cell}
         self._watchers: set[Address] = set()
-        self._path = session_directory(ctx.settings.home, ctx.address.session) / "events.jsonl"
-        self._events: deque[Event] = deque(await asyncio.to_thread(_read, self._path), maxlen=REMEMBERED)
-        self._last = self._events[-1].sequence if self._events else 0
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._path.open("ab")
+        self._spread_to = await ctx.journal.last_event()
+        self._forget_nobody = ctx.on_cell_lost(self._cell_lost)
 
     async def on_deactivate(self) -> None:
-        """Close the history."""
-        self._file.close()
+        """Hear of lost cells no more."""
+        self._forget_nobody()
+
+    def _cell_lost(self, cell: str) -> None:
+        for address in [address for address, known in self._routes.items() if known == cell]:
+            del self._routes[address]
 
     @handler(concurrent=True)
     async def resolve(self, message: Resolve, ctx: Context) -> Located:
@@ -54,40 +52,50 @@ class SessionRouter(Agent[None]):
 
     @handler()
     async def group_done(self, message: GroupDone, ctx: Context) -> None:
-        """Forget where a group lives, and give its places back."""
+        """Forget a group whose work is done, and give its places back."""
         for address in [address for address in self._routes if address.name == message.name]:
             del self._routes[address]
+        for agent in await ctx.journal.agents():
+            if agent.name == message.name:
+                await ctx.journal.forget(agent)
         await ctx.tell(FLEET, ReleaseGroup(ctx.address.session, message.name))
 
     @handler()
     async def published(self, message: Published, ctx: Context) -> None:
-        """Number an event, keep it and spread it; a passing one is only spread."""
-        event = message.event
-        if not message.passing:
-            self._last += 1
-            event = msgspec.structs.replace(event, sequence=self._last)
-            self._events.append(event)
-            self._write(event, ctx)
+        """An event from where the journal is not open; a passing one is spread and not kept."""
+        if message.passing:
+            await self._spread([message.event], ctx)
+        else:
+            await ctx.journal.add_events([message.event])
+            await self._catch_up(ctx)
+
+    @handler()
+    async def grew(self, message: HistoryGrew, ctx: Context) -> None:
+        """Spread what is new."""
+        await self._catch_up(ctx)
+
+    async def _catch_up(self, ctx: Context) -> None:
+        if not self._watchers:
+            self._spread_to = await ctx.journal.last_event()
+            return
+        while events := await ctx.journal.events(self._spread_to, AT_ONCE):
+            self._spread_to = events[-1].sequence
+            await self._spread(events, ctx)
+
+    async def _spread(self, events: list[Event], ctx: Context) -> None:
         for watcher in list(self._watchers):
             try:
-                await ctx.tell(watcher, Events(ctx.address.session, [event]), timeout=5)
+                await ctx.tell(watcher, Events(ctx.address.session, events), timeout=5)
             except SylkError as error:
                 ctx.log.warning("%s watches no more: %s", watcher, error)
                 self._watchers.discard(watcher)
 
-    def _write(self, event: Event, ctx: Context) -> None:
-        """A full disk costs the kept history; whoever watches still hears of the event."""
-        try:
-            self._file.write(msgspec.json.encode(event) + b"\n")
-            self._file.flush()
-        except OSError as problem:
-            ctx.log.warning("event %d of %s is not in %s: %s", event.sequence, event.session, self._path, problem)
-
     @handler()
     async def subscribe(self, message: Subscribe, ctx: Context) -> int:
-        """Send events to a watcher from now on."""
+        """Send events to a watcher from now on; what came before is in the history."""
+        await self._catch_up(ctx)
         self._watchers.add(message.watcher)
-        return self._last
+        return self._spread_to
 
     @handler()
     async def unsubscribe(self, message: Unsubscribe, ctx: Context) -> None:
@@ -97,19 +105,25 @@ class SessionRouter(Agent[None]):
     @handler()
     async def history(self, message: ReadHistory, ctx: Context) -> list[Event]:
         """The kept events after a number."""
-        kept = [event for event in self._events if event.sequence > message.after]
-        if len(self._events) == REMEMBERED and (not kept or kept[0].sequence > message.after + 1):
-            kept = [event for event in await asyncio.to_thread(_read, self._path) if event.sequence > message.after]
-        return kept[: message.limit]
+        if not message.limit:
+            await self._catch_up(ctx)
+            return []
+        return await ctx.journal.events(message.after, message.limit)
 
+    @handler(concurrent=True)
+    async def dead_letters(self, message: ListDeadLetters, ctx: Context) -> list[DeadLetter]:
+        """What could not be handled."""
+        return await ctx.journal.dead_letters()
 
-def _read(path: Path) -> list[Event]:
-    if not path.exists():
-        return []
-    events: list[Event] = []
-    for line in path.read_bytes().splitlines():
-        try:
-            events.append(msgspec.json.decode(line, type=Event))
-        except msgspec.DecodeError:
-            break  # the last line of a process that was killed while it wrote
-    return events
+    @handler(concurrent=True)
+    async def retry_letter(self, message: RetryDeadLetter, ctx: Context) -> bool:
+        """Make a dead letter mail again, and send it."""
+        mail = await ctx.journal.revive(message.mail_id)
+        if mail is not None:
+            ctx.resend(mail)
+        return mail is not None
+
+    @handler(concurrent=True)
+    async def drop_letter(self, message: DropDeadLetter, ctx: Context) -> bool:
+        """Forget a dead letter."""
+        return await ctx.journal.drop(message.mail_id)

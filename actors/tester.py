@@ -49,7 +49,10 @@ class Tester(Worker):
 
     async def _run(self, brief: Brief, ctx: Context) -> TestReport | None:
         testing = brief.assignment.tester
-        return None if testing is None else await run_tests(testing, tool_context(brief, ctx, "tester"))
+        if testing is None:
+            return None
+        tools = tool_context(brief, ctx, "tester")
+        return await self.tool("test", brief, lambda: run_tests(testing, tools), ctx, result=TestReport)
 
 
 def describe(failure: TestFailure) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from benchmarks import in_process, on_ray, submitting
+from benchmarks import fairness, in_process, journal, on_ray, sessions, submitting
 from benchmarks.table import Row, machine, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -14,7 +14,10 @@ BEGIN, END = "<!-- table -->\n", "<!-- end of table -->"
 
 PARTS = {
     "in_process": lambda: asyncio.run(in_process.measure()),
+    "journal": lambda: asyncio.run(journal.measure()),
+    "fairness": lambda: asyncio.run(fairness.measure()),
     "on_ray": on_ray.measure,
+    "sessions": sessions.measure,
     "submitting": submitting.measure,
 }
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 
+import msgspec
+
 from sylk_ray.messaging import Address, Message, Request
-from sylk_ray.pipelines.messages import MergeWork, PipelineResult, StartPipeline
+from sylk_ray.pipelines.messages import Merged, MergeWork, PipelineResult, StartPipeline
 from sylk_ray.runtime import Agent, Context, handler
+from sylk_ray.runtime.directory import GroupDone, router_of
 from sylk_ray.sessions.records import Loops
 
 
@@ -104,9 +107,63 @@ class NoPipeline(Agent[None]):
     """A pipeline that has nothing to do: what is left is the graph, the messages and the merge queue."""
 
     role = "pipeline"
+    durable = True
 
     @handler()
     async def start(self, message: StartPipeline, ctx: Context) -> None:
         brief = message.brief
         merge = MergeWork(brief.task, brief.attempt, None, Loops(), PipelineResult())
-        await ctx.ask(ctx.address.beside("orchestrator", "main"), merge)
+        await ctx.tell(ctx.address.beside("orchestrator", "main"), merge)
+
+    @handler()
+    async def merged(self, message: Merged, ctx: Context) -> None:
+        await ctx.tell(router_of(ctx.address.session), GroupDone(ctx.address.name))
+
+
+class Lines(Request[int], frozen=True):
+    """How many lines the book has."""
+
+
+class Write(Request[int], frozen=True):
+    """Add a line, and an event."""
+
+
+class BookState(msgspec.Struct):
+    lines: int = 0
+
+
+class Book(Agent[BookState]):
+    """A durable agent with a history."""
+
+    role = "book"
+
+    @handler()
+    async def write(self, message: Write, ctx: Context) -> int:
+        self.state.lines += 1
+        await ctx.publish("line", number=self.state.lines)
+        return self.state.lines
+
+    @handler()
+    async def lines(self, message: Lines, ctx: Context) -> int:
+        return self.state.lines
+
+
+class WriteMany(Request[int], frozen=True):
+    """Have the book beside write so many lines."""
+
+    count: int
+
+
+class Author(Agent[None]):
+    """Writes from within the session, as agents do."""
+
+    role = "author"
+
+    @handler()
+    async def write_many(self, message: WriteMany, ctx: Context) -> int:
+        book = ctx.address.beside("book")
+        written = 0
+        for begin in range(0, message.count, 100):
+            wanted = min(100, message.count - begin)
+            written = max(await asyncio.gather(*(ctx.ask(book, Write()) for _ in range(wanted))))
+        return written

@@ -14,26 +14,26 @@ from benchmarks.agents import Echo, Note, Small
 from benchmarks.table import Row
 from sylk_ray.config import Settings
 from sylk_ray.messaging import Address
-from sylk_ray.runtime import Host, LocalTransport, MemoryJournal, Roles, SessionBinding, SystemClock
+from sylk_ray.runtime import Host, LocalTransport, MemoryJournals, Roles, SessionBinding, SystemClock
 
 
-def new_host() -> Host:
+async def new_host() -> Host:
     """A host of one session, with nothing around it."""
     host = Host(
         "a",
         roles=Roles({"small": Small}),
         transport=LocalTransport(),
-        journal=MemoryJournal(),
+        journals=MemoryJournals(),
         clock=SystemClock(),
         settings=Settings(home=Path(tempfile.gettempdir()) / "sylk-bench"),
     )
-    host.open_session(SessionBinding("s", "a"))
+    await host.open_session(SessionBinding("s", "a"))
     return host
 
 
 async def message_within_a_cell() -> list[Row]:
     """One message at a time between two agents of one cell, the way every message of a session goes."""
-    host = new_host()
+    host = await new_host()
     me, other = Address("s", "small", "me"), Address("s", "small", "other")
     host.directory.learn(other, "a")
     await host.ask(me, other, Echo(0), timeout=5)
@@ -58,7 +58,7 @@ async def message_within_a_cell() -> list[Row]:
 
 async def activation(count: int) -> list[Row]:
     """From nothing to an agent that has handled its first message, many at once; and what it keeps in memory."""
-    host = new_host()
+    host = await new_host()
     me = Address("s", "small", "me")
     targets = [Address("s", "small", f"agent-{number}") for number in range(count)]
     for target in targets:
@@ -73,7 +73,7 @@ async def activation(count: int) -> list[Row]:
     seconds = time.perf_counter() - started
     await host.stop(0)
 
-    host = new_host()
+    host = await new_host()
     for target in targets:
         host.directory.learn(target, "a")
     gc.collect()

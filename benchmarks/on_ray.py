@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import statistics
-import subprocess
-import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks.agents import Notes, Paced, Stream, Where
+from benchmarks.cluster import new_repository, on_a_cluster, run_job, runtime
 from benchmarks.table import Row
 from sylk_ray.config import Settings
-from sylk_ray.jobs import load_job
-from sylk_ray.messaging import Address, Request
-from sylk_ray.runtime.cluster.head import ray_environment, start_head, stop_head, temp_dir
+from sylk_ray.messaging import Address
 from sylk_ray.runtime.directory import FLEET
-from sylk_ray.runtime.fleet_messages import OpenSession, ShutDown
-from sylk_ray.sessions.messages import GUIDE, GetJob, SubmitJob
-from sylk_ray.sessions.records import JobRecord
+from sylk_ray.runtime.fleet_messages import OpenSession
 
 RAW_CALLS = 4_000
 NOTES = 100_000
@@ -38,32 +29,6 @@ class RawActor:
     def note(self, number: int) -> int:
         self.count += 1
         return number
-
-
-class System:
-    """The system cell of a benchmark's runtime."""
-
-    def __init__(self, handle: Any) -> None:
-        self.handle = handle
-
-    async def ask(self, target: Address, message: Request[Any], timeout: float = 180) -> Any:
-        return await self.handle.call("ask", target, message, timeout, timeout=timeout + 10)
-
-
-@asynccontextmanager
-async def runtime(home: Path, **settings: Any) -> AsyncIterator[System]:
-    """A runtime on the cluster that this process is connected to."""
-    from sylk_ray.runtime.cluster.factory import CellFactory
-
-    roles = {"small": "benchmarks.agents:Small", **settings.pop("extra_roles", {})}
-    given = Settings(home=home, extra_roles=roles, **settings)
-    handle = await CellFactory(given).create(cell="system", class_name="System")
-    system = System(handle)
-    try:
-        yield system
-    finally:
-        await system.ask(FLEET, ShutDown(0.5))
-        await handle.kill()
 
 
 def raw_rate() -> float:
@@ -204,10 +169,7 @@ async def cells(home: Path) -> list[Row]:
 
 async def graphs(home: Path) -> list[Row]:
     """What a task costs when there is nothing to do, and with git, worktrees and three agents."""
-    repo = home / "repo"
-    repo.mkdir()
-    script = "git init -q -b main && git config user.name b && git config user.email b@b && echo x > x && git add x"
-    subprocess.run(f"{script} && git commit -qm x", shell=True, cwd=repo, check=True)
+    repo = new_repository(home / "repo")
     rows: list[Row] = []
     chains = "\n".join(
         f"  t{number}: {{engineer: [{{write: {{path: 'f{number}', content: x}}}}]"
@@ -229,16 +191,6 @@ async def graphs(home: Path) -> list[Row]:
     return rows
 
 
-async def run_job(system: System, job: str, repo: Path) -> JobRecord:
-    """Submit and wait."""
-    loaded = load_job(job, source="bench")
-    record: JobRecord = await system.ask(GUIDE, SubmitJob(loaded.model_dump_json(by_alias=True), str(repo)))
-    while not record.status.over:
-        await asyncio.sleep(0.02)
-        record = await system.ask(GUIDE, GetJob(record.job_id))
-    return record
-
-
 def _quantile(ordered: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
@@ -249,21 +201,4 @@ async def _all(home: Path) -> list[Row]:
 
 def measure() -> list[Row]:
     """All rows, on a cluster that is started and ended here."""
-    home = Path(tempfile.mkdtemp(prefix="sylk-bench-"))
-    os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
-    os.environ.update(ray_environment(home))
-    head = start_head(home, num_cpus=None, dashboard=False)
-    try:
-        # Imported only now: Ray reads its environment when it is.
-        import ray
-
-        from sylk_ray.runtime.cluster.bootstrap import connect
-
-        connect(head.address)
-        rows = asyncio.run(_all(home))
-        ray.shutdown()
-    finally:
-        stop_head(head.pid)
-        for folder in (home, temp_dir(home)):
-            shutil.rmtree(folder, ignore_errors=True)
-    return rows
+    return on_a_cluster(_all)

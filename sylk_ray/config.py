@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+import msgspec
+from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -18,7 +19,18 @@ from pydantic_settings import (
 )
 
 from sylk_ray.errors import InputError
+from sylk_ray.fairness import Group
 from sylk_ray.home import default_home
+
+
+def _group_of(given: object) -> Group:
+    try:
+        return msgspec.convert(given, Group)
+    except msgspec.ValidationError as problem:
+        raise ValueError(str(problem)) from problem
+
+
+GroupSetting = Annotated[Group, PlainValidator(_group_of), PlainSerializer(msgspec.to_builtins)]
 
 SETTINGS_FILE = "settings.yaml"
 
@@ -51,6 +63,25 @@ class Settings(BaseSettings):
     max_sessions: Annotated[int, Field(ge=1)] = 100
     gateway_port: Annotated[int, Field(ge=0, le=65535)] = 0
     """Where the HTTP gateway listens on 127.0.0.1; 0 means a free port."""
+    journal_durability: Literal["process", "power"] = "process"
+    """What a commit survives: the death of any process, or a power cut as well (an fsync each)."""
+    cell_silence_s: Annotated[float, Field(gt=0)] = 30.0
+    """A cell that answers nothing for this long is taken for dead, and replaced."""
+    session_restarts: Annotated[int, Field(ge=1)] = 10
+    """How often a session's cells may die within a minute before the session is given up."""
+    session_defaults: GroupSetting = Group()
+    """The weight and limits of a session that is not given its own."""
+    max_pipelines: Annotated[int, Field(ge=1)] = 200
+    """Pipelines at work at once, over all sessions."""
+    role_limits: dict[str, Annotated[int, Field(ge=1)]] = {}
+    """Agents of a role at work at once, over all sessions: ``{engineer: 10}``."""
+    cpu_slots: Annotated[float, Field(ge=0)] = 0
+    """Tool processes at once, over all sessions; 0 means ``cpu_slots_per_cpu`` a CPU."""
+    cpu_slots_per_cpu: Annotated[float, Field(gt=0)] = 2.0
+    system_agents: list[str] = []
+    """Roles of shared agents to start with the runtime, beyond those that it needs."""
+    incarnation: str = ""
+    """Which start of the runtime this is; set by whoever starts it."""
     extra_roles: dict[str, str] = {}
     """Roles beyond the installed ones, as ``module:Class``."""
 

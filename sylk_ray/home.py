@@ -12,3 +12,8 @@ def default_home() -> Path:
     """``SYLK_HOME``, or the platform's state directory for ``sylk``."""
     given = os.environ.get("SYLK_HOME")
     return Path(given).expanduser().absolute() if given else platformdirs.user_state_path("sylk")
+
+
+def session_directory(home: Path, session: str) -> Path:
+    """The directory of a session in a state directory."""
+    return home / "sessions" / session

@@ -30,9 +30,29 @@ class Runtime:
         self.settings = settings
         self.system = system
         self.head = head
+        self.gateway: Any = None
+        self.ended = False
+
+    async def end(self) -> None:
+        """As `sylk down` does it at last."""
+        if not self.ended:
+            self.ended = True
+            await self.ask(FLEET, ShutDown(0.5))
+            for cell in (self.gateway, self.system):
+                if cell is not None:
+                    await cell.kill()
 
     async def ask(self, target: Address, message: Request[Any], timeout: float = 60) -> Any:
-        return await self.system.call("ask", target, message, timeout, timeout=timeout + 10)
+        """Ask through the system cell; while that is being started again, wait for it."""
+        from ray.exceptions import ActorUnavailableError
+
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                return await self.system.call("ask", target, message, timeout, timeout=timeout + 10)
+            except ActorUnavailableError:
+                assert time.monotonic() < deadline, "the system cell did not come back"
+                await asyncio.sleep(0.1)
 
     async def submit(self, job: str, repo: Path, session: str = "") -> JobRecord:
         loaded = load_job(job, source="job.yaml")
@@ -67,6 +87,10 @@ class Runtime:
         """The cells with agents, without the system's own."""
         return [cell for cell in (await self.census()).cells if cell.cell != SYSTEM_CELL and not cell.warm]
 
+    async def pid_of(self, name: str) -> int:
+        """The process of the system's or the gateway's cell."""
+        return (await {"system": self.system, "gateway": self.gateway}[name].call("info")).pid
+
     async def at_work(self, role: str) -> list[AgentInfo]:
         return [agent for agent in (await self.census()).agents if agent.role == role and agent.state == "busy"]
 
@@ -95,24 +119,40 @@ def start(cluster, tmp_path) -> Iterator[Callable[..., Awaitable[Runtime]]]:
 
     running: list[Runtime] = []
 
-    async def begin(**settings: Any) -> Runtime:
+    async def begin(*, gateway: bool = False, **settings: Any) -> Runtime:
         given = Settings(
             home=tmp_path / "home",
-            extra_roles={"probe": "tests.integration.probes:Probe"},
+            extra_roles={
+                "probe": "tests.integration.probes:Probe",
+                "keeper": "tests.integration.probes:Keeper",
+            },
             placement_timeout_s=settings.pop("placement_timeout_s", 30),
             **settings,
         )
-        system = await CellFactory(given).create(cell="system", class_name="System", title="System(guide, fleet)")
+        system = await CellFactory(given).create(
+            cell="system",
+            class_name="System",
+            title="System(guide, fleet)",
+            service="actors.coordinator:serve",
+            restarts=-1,
+        )
         runtime = Runtime(given, system, cluster)
         running.append(runtime)
+        if gateway:
+            runtime.gateway = await CellFactory(given).create(
+                cell="gateway",
+                class_name="Gateway",
+                title="Gateway(http)",
+                service="sylk_ray.gateway.app:serve",
+                restarts=-1,
+            )
         return runtime
 
     yield begin
 
     async def end() -> None:
         for runtime in running:
-            await runtime.ask(FLEET, ShutDown(0.5))
-            await runtime.system.kill()
+            await runtime.end()
 
     asyncio.run(end())
 

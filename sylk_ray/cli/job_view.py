@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from sylk_ray.cli.humanise import duration
-from sylk_ray.gateway.narration import plain, shortened
+from sylk_ray.gateway.narration import plain, shortened, waiting_told
 from sylk_ray.messaging import Event
 
 if TYPE_CHECKING:
@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
     from sylk_ray.sessions import JobRecord, TaskRecord
 
-COLOURS = {"succeeded": "green", "failed": "red", "cancelled": "yellow", "skipped": "dim", "running": "cyan"}
+COLOURS = {
+    "succeeded": "green",
+    "failed": "red",
+    "cancelled": "yellow",
+    "skipped": "dim",
+    "running": "cyan",
+    "queued": "blue",
+    "paused": "magenta",
+    "suspended": "magenta",
+}
 
 
 class TaskView:
@@ -40,15 +49,22 @@ class JobView:
     def __init__(self) -> None:
         self.tasks: dict[str, TaskView] = {}
         self.title = "preparing"
+        self.standing = ""
+        """Why it does not run now; empty when it does."""
 
     def apply(self, event: Event) -> None:
         """Take one event in."""
         data = event.data
         if event.kind == "job.started":
             self.title = f"{data.get('name')} on {data.get('branch')}"
+            self.standing = ""
             for layer in data.get("layers", []):
                 for name in layer:
                     self._task(name)
+        if event.kind == "job.waiting":
+            status = data.get("status")
+            told = waiting_told(data.get("job"), status, data.get("waiting"))
+            self.standing = "" if status == "running" else f"{status}: {told}"
         if event.kind == "job.cancelling":
             self.title += ", being cancelled"
         if event.task:
@@ -81,7 +97,8 @@ def live_table(view: JobView, spinner: str) -> Table:
     from rich.table import Table
 
     now = time.time()
-    table = Table("task", "state", "loops I/T", "time", "", box=None, pad_edge=False, title=view.title, expand=True)
+    title = f"{view.title}\n{view.standing}" if view.standing else view.title
+    table = Table("task", "state", "loops I/T", "time", "", box=None, pad_edge=False, title=escape(title), expand=True)
     table.title_justify = "left"
     table.columns[4].ratio = 1
     table.columns[4].no_wrap = True

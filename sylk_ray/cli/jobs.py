@@ -1,4 +1,4 @@
-"""``sylk jobs``, ``sylk logs`` and ``sylk cancel``."""
+"""``sylk jobs``, ``sylk logs``, ``sylk cancel`` and ``sylk resume``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NoSuchTask(InputError):
 
 
 def jobs(home: Home = None, json: Json = False) -> None:
-    """List the jobs, the newest first.
+    """List the jobs, the newest first, and say of those that wait why, and what lets them go on.
 
     Examples:
 
@@ -34,7 +34,7 @@ def jobs(home: Home = None, json: Json = False) -> None:
     from rich.table import Table
 
     from sylk_ray.cli.job_view import COLOURS
-    from sylk_ray.cli.results import record_of
+    from sylk_ray.cli.results import record_of, standing_told
 
     shell = Shell(home, json)
     found = shell.client().get("/jobs")
@@ -45,7 +45,8 @@ def jobs(home: Home = None, json: Json = False) -> None:
         shell.say("no jobs yet: `sylk submit JOB.yaml`")
         return
     table = Table("job", "name", "status", "tasks", "time", "submitted", "branch", box=None, pad_edge=False)
-    for record in map(record_of, found):
+    records = [record_of(each) for each in found]
+    for record in records:
         done = sum(task.state == "succeeded" for task in record.tasks.values())
         table.add_row(
             record.job_id,
@@ -57,6 +58,8 @@ def jobs(home: Home = None, json: Json = False) -> None:
             escape(record.branch),
         )
     shell.show(table)
+    waiting = [record for record in records if record.status in ("queued", "paused", "suspended")]
+    shell.say(*([""] if waiting else []), *map(standing_told, waiting))
 
 
 def logs(
@@ -67,6 +70,9 @@ def logs(
     json: Json = False,
 ) -> None:
     """Print what happened in a job, a line an event.
+
+    Following goes on while the job is queued, paused or suspended, and says so; it ends with 1 when the runtime is
+    ended meanwhile.
 
     Examples:
 
@@ -123,3 +129,30 @@ def cancel(job: JobId, home: Home = None, json: Json = False) -> None:
     if not json:
         told = f"was {record.status} already" if before.status.over else f"is {record.status}"
         shell.say(f"job {record.job_id} {told}; branch {record.branch}")
+
+
+def resume(
+    job: JobId,
+    wait: Annotated[bool, typer.Option("--wait", help="Follow the job to its end.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Let a paused or suspended job go on, with its session, from its last finished steps.
+
+    Examples:
+
+      sylk resume j-7f3a
+
+      sylk resume j-7f3a --wait
+    """
+    from sylk_ray.cli.results import accepted_document, record_of, standing_told
+    from sylk_ray.cli.submit import watch
+
+    shell = Shell(home, json)
+    client = shell.client()
+    record = record_of(client.post(f"/jobs/{quote(job, safe='')}/resume"))
+    if wait:
+        raise typer.Exit(watch(shell, client, record))
+    shell.document(accepted_document(record))
+    if not json:
+        shell.say(standing_told(record), f"follow it with `sylk logs {record.job_id} --follow`")

@@ -6,9 +6,12 @@ import json
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from sylk_ray import __version__
 from sylk_ray.cli.leftovers import end_ray
@@ -47,7 +50,8 @@ def bring_up(home: Path, wanted: Wanted, tell: Tell) -> tuple[RuntimeState, bool
         if state is not None and is_head(state.head_pid, home):
             tell("Ray runs but the gateway does not answer; starting the cells that are missing ...")
             try:
-                settings = load_settings(home=home, density=wanted.density or state.density)
+                density = wanted.density or state.density
+                settings = load_settings(home=home, density=density, incarnation=state.incarnation)
                 return _start_cells(home, state, settings), True
             except SylkError as error:
                 tell(f"that failed ({error.message}); starting from the beginning")
@@ -55,20 +59,32 @@ def bring_up(home: Path, wanted: Wanted, tell: Tell) -> tuple[RuntimeState, bool
         elif state is not None:
             tell(f"{state_path(home)} is of a runtime that is gone (process {state.head_pid}); replacing it")
         _clear(home, tell)
+        settings = settings.model_copy(update={"incarnation": uuid.uuid4().hex})
         return _start(home, wanted, settings, tell), True
 
 
-def take_down(home: Path, tell: Tell, *, now: bool = False) -> bool:
-    """End the runtime, in order as far as it answers; whether there was anything to end."""
+class Ended(NamedTuple):
+    """Whether there was anything to end, and the jobs that can be resumed."""
+
+    stopped: bool
+    resumable: list[str]
+
+
+def take_down(home: Path, tell: Tell, *, now: bool = False, wait: bool = False) -> Ended:
+    """End the runtime, in order as far as it answers. Running jobs are suspended, or with ``wait`` come to their ends
+    first; with ``now`` nothing is waited for."""
     if not home.exists():
-        return False
+        return Ended(False, [])
+    resumable: list[str] = []
     with one_at_a_time(home, tell):
         state = read_state(home)
         answered = find_running(home) is not None
         if answered:
-            tell("ending jobs and cells ...")
+            tell("waiting for all jobs to end ..." if wait else "suspending jobs and ending cells ...")
             try:
-                GatewayClient(home).post("/shutdown", {"now": now}, timeout=30 if now else 200)
+                timeout = 30 if now else 7 * 24 * 3600 if wait else 200
+                told = GatewayClient(home).post("/shutdown", {"now": now, "wait": wait}, timeout=timeout)
+                resumable = told["resumable"]
             except SylkError as error:
                 tell(f"the runtime did not end in order: {error.message}")
         headed = state is not None and is_head(state.head_pid, home)
@@ -80,7 +96,7 @@ def take_down(home: Path, tell: Tell, *, now: bool = False) -> bool:
                 tell(f"the system's cells did not end in order: {error.message}")
             stop_head(state.head_pid)
         left = _clear(home, tell)
-        return answered or headed or left
+        return Ended(answered or headed or left, resumable)
 
 
 def find_running(home: Path) -> RuntimeState | None:
@@ -100,7 +116,16 @@ def _start(home: Path, wanted: Wanted, settings: Settings, tell: Tell) -> Runtim
     tell("starting Ray ...")
     try:
         head = start_head(home, num_cpus=wanted.num_cpus, dashboard=wanted.dashboard)
-        state = RuntimeState(head.address, head.dashboard_url, "", head.pid, time.time(), settings.density, __version__)
+        state = RuntimeState(
+            head.address,
+            head.dashboard_url,
+            "",
+            head.pid,
+            time.time(),
+            settings.density,
+            __version__,
+            settings.incarnation,
+        )
         tell("starting the runtime's cells ...")
         return _start_cells(home, state, settings)
     except BaseException:
@@ -117,15 +142,7 @@ def _start_cells(home: Path, state: RuntimeState, settings: Settings) -> Runtime
     if door is None:
         raise RuntimeNotReachable("the gateway's cell started, but did not say where it listens")
     GatewayClient(home).get("/health", timeout=10)
-    state = RuntimeState(
-        state.address,
-        state.dashboard_url,
-        door.url,
-        state.head_pid,
-        state.started_at,
-        settings.density,
-        __version__,
-    )
+    state = msgspec.structs.replace(state, gateway_url=door.url, density=settings.density)
     write_state(home, state)
     return state
 

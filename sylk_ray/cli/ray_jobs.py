@@ -39,11 +39,13 @@ class RayJobs:
             base_url=dashboard_url, headers={"Authorization": f"Bearer {token}"}, timeout=30, trust_env=False
         )
 
-    def submit(self, job: JobRecord) -> str:
+    def submit(self, job: JobRecord, *, queue: bool = True) -> str:
         """Have Ray run the driver of a job; returns the Ray job's id. Raises RayRefused."""
         submission = f"sylk-{job.job_id}"
         module = "sylk_ray.gateway.driver"
         command = [sys.executable, "-m", module, "--home", str(self._home), "--ray-job", submission, job.job_id]
+        if not queue:
+            command.append("--no-queue")
         body = {
             "entrypoint": shlex.join(command),
             "submission_id": submission,
@@ -85,12 +87,18 @@ class RayJobs:
 
 
 def run_through_ray(
-    dashboard_url: str, home: Path, client: GatewayClient, job: JobRecord, tell: Callable[[str], None]
+    dashboard_url: str,
+    home: Path,
+    client: GatewayClient,
+    job: JobRecord,
+    tell: Callable[[str], None],
+    *,
+    queue: bool = True,
 ) -> JobRecord:
     """Start a prepared job as a Ray job, or directly when Ray will not."""
     try:
         jobs = RayJobs(dashboard_url, home)
-        return jobs.wait_until_started(client, job, jobs.submit(job))
+        return jobs.wait_until_started(client, job, jobs.submit(job, queue=queue))
     except RayRefused as refused:
         tell(f"{refused.message}; starting the job directly")
-        return record_of(client.post(f"/jobs/{job.job_id}/start"))
+        return record_of(client.post(f"/jobs/{job.job_id}/start", {"queue": queue}))

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from sylk_ray.gateway.narration import waiting_told
 from sylk_ray.sessions import JobRecord, JobState, TaskRecord
 from sylk_ray.sessions.records import ErrorRecord
 
@@ -46,13 +47,23 @@ def _error(error: ErrorRecord) -> dict[str, str]:
 
 
 def accepted_document(record: JobRecord) -> dict[str, str]:
-    """A job that was taken and is not waited for."""
-    return {
+    """A job that was taken and is not waited for; ``waiting`` says why it does not run, when it does not."""
+    told = {
         "job_id": record.job_id,
         "session_id": record.session_id,
         "branch": record.branch,
         "status": record.status.value,
     }
+    return {**told, "waiting": record.waiting} if record.waiting else told
+
+
+def standing_told(record: JobRecord) -> str:
+    """How a job stands, in a line: its state, and when it waits, why and what lets it go on."""
+    if record.status.over:
+        return f"job {record.job_id}: {record.status}"
+    if record.status not in (JobState.QUEUED, JobState.PAUSED, JobState.SUSPENDED):
+        return f"job {record.job_id} is {record.status}"
+    return f"job {record.job_id} is {record.status}: {waiting_told(record.job_id, record.status, record.waiting)}"
 
 
 def exit_code_of(record: JobRecord) -> int:

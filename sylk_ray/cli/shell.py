@@ -69,6 +69,16 @@ class Shell:
         return GatewayClient(self.home)
 
 
+def user_name() -> str:
+    """Whose foreground session is meant: the operating system's user."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container may have a user without a name
+        return str(os.getuid())
+
+
 def make_console(*, stderr: bool = False) -> Console:
     """A console that does not squeeze tables into 80 columns when nobody looks."""
     from rich.console import Console

@@ -13,7 +13,10 @@ from sylk_ray.sessions.directories import write_atomically
 
 
 class RuntimeState(msgspec.Struct, frozen=True):
-    """A local runtime. ``dashboard_url`` is empty when it has no Ray dashboard; ``started_at`` is Unix time."""
+    """A local runtime. ``dashboard_url`` is empty when it has no Ray dashboard; ``started_at`` is Unix time.
+
+    ``incarnation`` tells this start from earlier ones, whose sessions are resumed and not just found again.
+    """
 
     address: str
     dashboard_url: str
@@ -22,6 +25,7 @@ class RuntimeState(msgspec.Struct, frozen=True):
     started_at: float
     density: str
     version: str
+    incarnation: str = ""
 
 
 def state_path(home: Path) -> Path:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 from sylk_ray.cli.humanise import duration
 from sylk_ray.cli.shell import Home, Json, Shell
 from sylk_ray.cli.state import read_state, state_path
@@ -40,6 +43,15 @@ def status(home: Home = None, json: Json = False) -> None:
     shell.say(f"{told['cells']} cell(s), {told['warm_cells']} of them warm, density {told['density']}")
     if told["silent"]:
         shell.say(f"silent cells: {', '.join(told['silent'])}")
+    shell.say(*(_illness(agent) for agent in told.get("health", []) if agent["condition"] != "healthy"))
+
+
+def _illness(agent: dict[str, Any]) -> str:
+    """An agent of the system that is not well, and what that means."""
+    needed = "nothing goes without it" if agent["needed"] else "the rest goes on"
+    problem = f": {agent['problem']}" if agent.get("problem") else ""
+    since = duration(max(0.0, time.time() - agent["since"]))
+    return f"{agent['agent']} is {agent['condition']} for {since} ({needed}){problem}"
 
 
 def ps(home: Home = None, json: Json = False) -> None:

@@ -23,6 +23,7 @@ def submit(
     session: Annotated[str, typer.Option(help="The session's name; its branch is sylk/NAME.")] = "",
     variables: Variables = None,
     wait: Annotated[bool, typer.Option(help="Follow the job to its end.")] = True,
+    queue: Annotated[bool, typer.Option(help="Stand in line when as many sessions are at work as may be.")] = True,
     direct: Annotated[bool, typer.Option("--direct", help="Start it without a Ray job on the dashboard.")] = False,
     home: Home = None,
     json: Json = False,
@@ -30,8 +31,9 @@ def submit(
     """Run a job, and leave a branch with what it did. Starts a runtime if none runs.
 
     Your checkout and your branches are not touched: the session works on a branch of its own, sylk/NAME, from HEAD.
-    Exits with 0 when the job succeeded, 1 when it failed or was cancelled, 2 when the job or the repository will
-    not do, 3 when the runtime cannot be reached.
+    When enough sessions are at work the job is queued, says so, and starts by itself. Exits with 0 when the job
+    succeeded, 1 when it failed, was cancelled or has no room (--no-queue), or the runtime was ended meanwhile, 2 when
+    the job or the repository will not do, 3 when the runtime cannot be reached.
 
     Examples:
 
@@ -41,10 +43,10 @@ def submit(
 
       sylk submit job.yaml --wait --json > result.json
 
-      sylk submit job.yaml --no-wait
+      sylk submit job.yaml --no-wait --no-queue
     """
     from sylk_ray.cli.lifecycle import Wanted, bring_up
-    from sylk_ray.cli.results import accepted_document, record_of
+    from sylk_ray.cli.results import accepted_document, record_of, standing_told
     from sylk_ray.gateway.client import GatewayClient
     from sylk_ray.sessions.repository import inspect_repository
 
@@ -60,17 +62,18 @@ def submit(
         "repo": job.repo,
         "session": session,
         "start": not through_ray,
+        "queue": queue,
     }
     record = record_of(client.post("/jobs", order))
     try:
-        record = _started(shell, client, state, record, through_ray)
+        record = _started(shell, client, state, record, through_ray=through_ray, queue=queue)
     except BaseException:
         _abandon(client, record)
         raise
     if not wait:
         shell.document(accepted_document(record))
         if not json:
-            shell.say(f"job {record.job_id} is {record.status}, on branch {record.branch}")
+            shell.say(standing_told(record), f"it works on branch {record.branch}")
             shell.say(f"follow it with `sylk logs {record.job_id} --follow`")
         return
     raise typer.Exit(watch(shell, client, record))
@@ -97,7 +100,7 @@ def watch(shell: Shell, client: GatewayClient, record: JobRecord) -> int:
 
 
 def _started(
-    shell: Shell, client: GatewayClient, state: RuntimeState, record: JobRecord, through_ray: bool
+    shell: Shell, client: GatewayClient, state: RuntimeState, record: JobRecord, *, through_ray: bool, queue: bool
 ) -> JobRecord:
     from sylk_ray.gateway.narration import grants_told, plain
 
@@ -111,7 +114,7 @@ def _started(
         return record
     from sylk_ray.cli.ray_jobs import run_through_ray
 
-    return run_through_ray(state.dashboard_url, shell.home, client, record, shell.note)
+    return run_through_ray(state.dashboard_url, shell.home, client, record, shell.note, queue=queue)
 
 
 def _abandon(client: GatewayClient, record: JobRecord) -> None:

@@ -61,22 +61,33 @@ def up(
 
 
 def down(
-    now: Annotated[bool, typer.Option("--now", help="Do not wait for what runs to end in order.")] = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="Do not wait for the steps that run: they are done again on resuming.")
+    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Let all running and queued jobs come to their ends.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """End the runtime: running jobs are cancelled, their branches keep what was merged.
+    """End the runtime. Running jobs are suspended; after the next `sylk up`, `sylk resume JOB` finishes them.
 
     Examples:
 
       sylk down
 
+      sylk down --wait
+
       sylk down --now
     """
     from sylk_ray.cli.lifecycle import take_down
+    from sylk_ray.errors import InputError
 
+    if now and wait:
+        raise InputError("--now and --wait exclude each other", hint="leave one of them out")
     shell = Shell(home, json)
-    stopped = take_down(shell.home, shell.note, now=now)
-    shell.document({"stopped": stopped})
-    if not json:
-        shell.say("stopped" if stopped else f"no runtime runs in {shell.home}")
+    ended = take_down(shell.home, shell.note, now=now, wait=wait)
+    shell.document(ended._asdict())
+    if json:
+        return
+    shell.say("stopped" if ended.stopped else f"no runtime runs in {shell.home}")
+    if ended.resumable:
+        shell.say(f"suspended: {', '.join(ended.resumable)}; after `sylk up`, `sylk resume JOB` lets one go on")

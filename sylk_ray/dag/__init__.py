@@ -11,7 +11,7 @@ from sylk_ray.dag.model import Graph, Node, OnFailure, Policy, Retry
 from sylk_ray.dag.nearest import did_you_mean, nearest
 from sylk_ray.dag.order import layers
 from sylk_ray.dag.scheduler import Scheduler
-from sylk_ray.dag.snapshot import Progress, Snapshot
+from sylk_ray.dag.snapshot import Mode, Progress, Snapshot
 from sylk_ray.dag.states import TERMINAL, TRANSITIONS, IllegalTransition, NodeState
 from sylk_ray.dag.validation import InvalidGraph, Problem, ProblemKind, check, validate
 
@@ -22,6 +22,7 @@ __all__ = [
     "Graph",
     "IllegalTransition",
     "InvalidGraph",
+    "Mode",
     "Node",
     "NodeState",
     "OnFailure",

@@ -25,13 +25,16 @@ class Ledger:
         self._nodes: dict[str, Node] = {node.name: node for node in graph.nodes}
         self._progress: dict[str, Progress] = {name: Progress(name) for name in self._nodes}
         self._transitions: list[Transition] = []
+        self._touched: set[str] = set()
         self.occupied = 0
         """How many slots are taken, by running attempts and by stopped ones that have not ended."""
         self.unfinished = len(self._nodes)
 
     def __getitem__(self, name: str) -> Progress:
         try:
-            return self._progress[name]
+            progress = self._progress[name]
+            self._touched.add(name)
+            return progress
         except KeyError:
             raise UnknownNode(f'the graph has no node "{name}"', hint="report under a node's own name") from None
 
@@ -41,6 +44,11 @@ class Ledger:
 
     def copies(self) -> tuple[Progress, ...]:
         return tuple(msgspec.structs.replace(progress) for progress in self._progress.values())
+
+    def take_touched(self) -> list[Progress]:
+        """Copies of the nodes that may have changed since this was last called."""
+        touched, self._touched = self._touched, set()
+        return [msgspec.structs.replace(self._progress[name]) for name in touched]
 
     def take_up(self, progress: Progress) -> None:
         """Put a node where a snapshot left it."""
@@ -58,12 +66,13 @@ class Ledger:
 
     def move(self, progress: Progress, target: NodeState, now: float, reason: str = "") -> None:
         """Raises IllegalTransition."""
+        self._touched.add(progress.name)
         source = progress.state
         check_transition(progress.name, source, target)
         progress.state, progress.reason = target, reason
         if source is NodeState.RUNNING:
             self.occupied -= 1
-            progress.deadline, progress.stop = None, ""
+            progress.deadline, progress.left, progress.stop = None, None, ""
         progress.back_off_until = None
         self.occupied += target is NodeState.RUNNING
         self.unfinished -= target in TERMINAL
@@ -79,6 +88,7 @@ class Ledger:
         return Start(node, progress.attempt, results)
 
     def stop_of(self, progress: Progress) -> Stop:
+        self._touched.add(progress.name)
         return Stop(self._nodes[progress.name], progress.attempt, progress.reason)
 
     def outcome(self, *, cancelled: bool) -> Outcome | None:

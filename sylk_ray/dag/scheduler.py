@@ -5,6 +5,7 @@ that come back. The rules:
 
 - A node starts the moment its own dependencies have succeeded and a slot is free; there are no layers to wait
   for. Among ready nodes, the one with the longest remaining path goes first, then the first declared.
+- A started attempt may wait to be let in; its time limit counts from ``node_began``, and not while it is held.
 - A stopped attempt keeps its slot and stays Running until the driver reports its end. Any report about that
   attempt counts as its end, and whatever it says is ignored: a result that comes after the stop is too late.
 - A report with another attempt number than the running one is old and changes nothing, so reports may repeat.
@@ -23,7 +24,7 @@ from sylk_ray.dag.events import Decision, Outcome, Transition
 from sylk_ray.dag.ledger import Ledger
 from sylk_ray.dag.model import Graph
 from sylk_ray.dag.order import Rank, children_of, ranks
-from sylk_ray.dag.snapshot import Progress, Snapshot
+from sylk_ray.dag.snapshot import Mode, Progress, Snapshot
 from sylk_ray.dag.states import TERMINAL, NodeState
 from sylk_ray.dag.timers import Timer, Timers
 from sylk_ray.dag.validation import check
@@ -57,8 +58,9 @@ class Scheduler:
         if [progress.name for progress in snapshot.nodes] != [node.name for node in graph.nodes]:
             raise InputError("the snapshot is of another graph", hint="restore it with the graph it was taken of")
         restored = cls(graph, rng=rng)
-        restored._started, restored._paused = snapshot.started, snapshot.paused
-        restored._cancelled, restored._halted = snapshot.cancelled, snapshot.halted
+        mode = snapshot.mode
+        restored._started, restored._paused = mode.started, mode.paused
+        restored._cancelled, restored._halted = mode.cancelled, mode.halted
         for progress in snapshot.nodes:
             restored._take_up(msgspec.structs.replace(progress))
         return restored
@@ -85,7 +87,17 @@ class Scheduler:
         return self._ledger.take_transitions()
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(self._ledger.copies(), self._started, self._paused, self._cancelled, self._halted)
+        return Snapshot(self._ledger.copies(), self.mode)
+
+    @property
+    def mode(self) -> Mode:
+        """What holds for the run as a whole."""
+        return Mode(self._started, self._paused, self._cancelled, self._halted)
+
+    def take_changes(self) -> list[Progress]:
+        """The nodes that may have changed since this was last called: with ``mode`` and all earlier changes they
+        make up the snapshot."""
+        return self._ledger.take_touched()
 
     def in_flight(self) -> list[Decision]:
         """The Start of each running attempt, or its Stop if it is being stopped: after a restore, the driver
@@ -105,6 +117,28 @@ class Scheduler:
             if unmet == 0:
                 self._release(self._ledger[name], now)
         return self._fill(now)
+
+    def node_began(self, name: str, attempt: int, now: float) -> None:
+        """The attempt was let in and begins: its time limit counts from now. Raises UnknownNode."""
+        progress = self._ledger.running(name, attempt)
+        limit = self._graph.timeout_of(self._nodes[name]) if progress is not None else None
+        if progress is not None and limit is not None and not progress.stop:
+            progress.deadline, progress.left = now + limit, None
+            self._timers.set(progress.deadline, name, attempt)
+
+    def hold_clock(self, name: str, attempt: int, now: float) -> None:
+        """The attempt waits for something that is no fault of its own: its time limit does not count meanwhile.
+        Raises UnknownNode."""
+        progress = self._ledger.running(name, attempt)
+        if progress is not None and progress.deadline is not None and not progress.stop:
+            progress.left, progress.deadline = max(0.0, progress.deadline - now), None
+
+    def go_on(self, name: str, attempt: int, now: float) -> None:
+        """It waits no more. Raises UnknownNode."""
+        progress = self._ledger.running(name, attempt)
+        if progress is not None and progress.left is not None and not progress.stop:
+            progress.deadline, progress.left = now + progress.left, None
+            self._timers.set(progress.deadline, name, attempt)
 
     def node_succeeded(self, name: str, attempt: int, result: Any, now: float) -> list[Decision]:
         """The attempt ended well; its result goes to the node's children. Raises UnknownNode."""
@@ -200,10 +234,6 @@ class Scheduler:
             progress = self._ledger[heappop(self._ready)[1]]
             progress.attempt += 1
             self._ledger.move(progress, NodeState.RUNNING, now)
-            limit = self._graph.timeout_of(self._nodes[progress.name])
-            if limit is not None:
-                progress.deadline = now + limit
-                self._timers.set(progress.deadline, progress.name, progress.attempt)
             decisions.append(self._ledger.start_of(progress))
         return decisions
 

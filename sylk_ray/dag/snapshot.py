@@ -21,9 +21,21 @@ class Progress(msgspec.Struct):
     result: Any = None
     deadline: float | None = None
     """When the running attempt times out."""
+    left: float | None = None
+    """How long the running attempt still had when its clock was held; None while that runs."""
     back_off_until: float | None = None
     stop: Literal["", "timed_out", "halted"] = ""
     """Why the running attempt was asked to stop; empty when it was not."""
+
+
+class Mode(msgspec.Struct, frozen=True):
+    """What holds for a run as a whole."""
+
+    started: bool = False
+    paused: bool = False
+    cancelled: bool = False
+    halted: str = ""
+    """Why nothing is started any more, after a cancel or a failure under fail_fast; else empty."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -31,8 +43,4 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     nodes: tuple[Progress, ...]
     """In declaration order."""
-    started: bool
-    paused: bool
-    cancelled: bool
-    halted: str
-    """Why nothing is started any more, after a cancel or a failure under fail_fast; else empty."""
+    mode: Mode

@@ -8,11 +8,15 @@ import msgspec
 from fastapi.responses import Response
 
 from sylk_ray.errors import InputError, SylkError
+from sylk_ray.fairness import Snapshot
 from sylk_ray.jobs import JobProblems, Problem
 from sylk_ray.messaging import DeliveryError, HandlerFailed, NoHandler, NotDecodable, NotEncodable
+from sylk_ray.runtime.dead_letters import LetterView
 from sylk_ray.runtime.fleet_messages import CellStatus, Census
+from sylk_ray.runtime.health import AgentHealth
 from sylk_ray.runtime.slots import AgentInfo
 from sylk_ray.sessions import JobRecord, SessionRecord
+from sylk_ray.sessions.admission import TooMany
 from sylk_ray.sessions.records import IllegalSessionState
 
 
@@ -53,12 +57,14 @@ class Status(msgspec.Struct, frozen=True):
     sessions: int
     running_jobs: int
     silent: list[str]
+    health: list[AgentHealth] = []
+    """The system's own agents, in the order in which they start."""
 
 
 class ShutDownAnswer(msgspec.Struct, frozen=True):
-    """How many jobs were cancelled by the shutdown."""
+    """The jobs that can be resumed once the runtime runs again."""
 
-    cancelled: int
+    resumable: list[str]
 
 
 class NotFound(InputError):
@@ -67,7 +73,10 @@ class NotFound(InputError):
     code = "not_found"
 
 
-_TYPES = (AgentInfo, CellStatus, Census, ErrorAnswer, Health, JobRecord, SessionRecord, ShutDownAnswer, Status)
+_TYPES = (
+    *(AgentHealth, AgentInfo, CellStatus, Census, Health, LetterView, Snapshot, Status),
+    *(JobRecord, SessionRecord, ErrorAnswer, ShutDownAnswer),
+)
 _UNAVAILABLE = DeliveryError
 _BROKEN = (HandlerFailed, NoHandler, NotDecodable, NotEncodable)
 
@@ -90,7 +99,7 @@ def status_of(error: SylkError) -> int:
         return 404
     if isinstance(error, InputError):
         return 422
-    if isinstance(error, IllegalSessionState):
+    if isinstance(error, IllegalSessionState | TooMany):
         return 409
     if isinstance(error, _UNAVAILABLE) and not isinstance(error, _BROKEN):
         return 503

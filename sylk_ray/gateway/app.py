@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 
 from sylk_ray import __version__
 from sylk_ray.errors import InputError, SylkError
-from sylk_ray.gateway import job_routes, runtime_routes, session_routes
+from sylk_ray.gateway import job_routes, letter_routes, runtime_routes, session_routes
 from sylk_ray.gateway.agent import hub
 from sylk_ray.gateway.answers import NotFound, components, refusal
 from sylk_ray.gateway.body_limit import BodyLimit
@@ -46,7 +46,7 @@ def create_app(host: Host, token: str) -> FastAPI:
     """The application for a host's agents, behind its guard."""
     app = FastAPI(title="sylk_ray", version=__version__, docs_url=None, redoc_url=None)
     app.state.front = Front(host, hub)
-    for routes in (runtime_routes.routes, job_routes.routes, session_routes.routes):
+    for routes in (runtime_routes.routes, job_routes.routes, session_routes.routes, letter_routes.routes):
         app.include_router(routes)
     app.add_exception_handler(SylkError, _deliberate)
     app.add_exception_handler(RequestValidationError, _malformed)
@@ -79,6 +79,7 @@ async def serve(host: Host) -> Callable[[], Awaitable[None]]:
             await serving
             raise SylkError("the gateway's HTTP server ended before it listened")
         await asyncio.sleep(0.005)
+    host.on_peer_lost.append(lambda cell: hub.look_again())
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     await asyncio.to_thread(announce, home, Door(url, os.getpid(), __version__, time.time()))
     log.info("the gateway listens on %s", url)

@@ -23,6 +23,12 @@ _QUIET_S = 30.0
 _PATIENCE_S = 20.0
 
 
+class RuntimeEnded(SylkError):
+    """The runtime was ended in order while someone followed a job."""
+
+    code = "runtime_ended"
+
+
 class GatewayClient:
     """Speaks to the runtime of a state directory. Every method raises RuntimeNotReachable when none answers, and
     otherwise the SylkError that the gateway tells of."""
@@ -48,6 +54,10 @@ class GatewayClient:
         """The JSON of a POST."""
         return self._json("POST", path, {} if body is None else body, timeout)
 
+    def patch(self, path: str, body: object, *, timeout: float = 60.0) -> Any:
+        """The JSON of a PATCH."""
+        return self._json("PATCH", path, body, timeout)
+
     def delete(self, path: str, *, timeout: float = 200.0, **query: object) -> Any:
         """The JSON of a DELETE."""
         return self._json("DELETE", _with_query(path, query), None, timeout)
@@ -55,11 +65,13 @@ class GatewayClient:
     def events(self, job_id: str, after: int = 0) -> Iterator[Event]:
         """A job's events to its end, over as many connections as it takes; ``after`` skips what is known.
 
-        Raises RuntimeNotReachable when nobody has answered for a while, since the job may go on without us.
+        Raises RuntimeEnded when the runtime was ended meanwhile, and RuntimeNotReachable when nobody has answered for
+        a while, since the job may go on without us.
         """
         path = f"/jobs/{quote(job_id, safe='')}/events"
         patience = time.monotonic() + _PATIENCE_S
         while True:
+            problem: SylkError | None = None
             try:
                 for event in self._stream(path, after):
                     patience = time.monotonic() + _PATIENCE_S
@@ -67,10 +79,17 @@ class GatewayClient:
                     yield event
                     if event.kind == "job.finished":
                         return
-            except (RuntimeNotReachable, DeliveryError):
-                if time.monotonic() >= patience:
-                    raise
-                self._move()
+            except (RuntimeNotReachable, DeliveryError) as error:
+                problem = error
+            if find_door(self._home) is None:
+                # A gateway that died has left its announcement; one that was ended has taken it back.
+                raise RuntimeEnded(
+                    f"the runtime was ended before job {job_id} was over",
+                    hint=f"if the job was suspended, `sylk up` and `sylk resume {job_id}` let it go on",
+                ) from problem
+            if problem is not None and time.monotonic() >= patience:
+                raise problem
+            self._move()
             time.sleep(0.2)
 
     def kept_events(self, job_id: str) -> list[Event]:

@@ -31,13 +31,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("job_id")
     parser.add_argument("--home", type=Path, default=default_home())
     parser.add_argument("--ray-job", default=os.environ.get("RAY_JOB_ID", ""), help="the Ray job's submission id")
+    parser.add_argument("--no-queue", action="store_true", help="do not stand in line when there is no room")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop_asked)
     signal.signal(signal.SIGINT, _stop_asked)
     try:
         client = GatewayClient(given.home)
         try:
-            return run(client, given.job_id, given.ray_job)
+            return run(client, given.job_id, given.ray_job, queue=not given.no_queue)
         except StopAsked:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             print("asked to stop: cancelling the job", flush=True)
@@ -48,9 +49,9 @@ def main(arguments: list[str] | None = None) -> int:
         return error.exit_code
 
 
-def run(client: GatewayClient, job_id: str, ray_job: str) -> int:
+def run(client: GatewayClient, job_id: str, ray_job: str, *, queue: bool = True) -> int:
     """Start the job and follow it to its end."""
-    client.post(f"/jobs/{job_id}/start", {"ray_job": ray_job})
+    client.post(f"/jobs/{job_id}/start", {"ray_job": ray_job, "queue": queue})
     for event in client.events(job_id):
         for line in narrate(event):
             print(line, flush=True)

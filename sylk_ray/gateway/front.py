@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from pathlib import Path
 from typing import TypeVar
-
-import msgspec
 
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.gateway.agent import GATEWAY
 from sylk_ray.gateway.answers import NotFound
 from sylk_ray.gateway.watching import Hub
-from sylk_ray.messaging import Address, Event, Request
+from sylk_ray.messaging import Address, Event, Request, SessionClosed
 from sylk_ray.runtime import Host
 from sylk_ray.runtime.directory import FLEET, router_of
 from sylk_ray.runtime.fleet_messages import Census, TakeCensus
 from sylk_ray.runtime.history import ReadHistory, Subscribe, Unsubscribe
+from sylk_ray.runtime.journal import read_events
 from sylk_ray.sessions import JobRecord, SessionDirectory, SessionRecord, session_directory
 from sylk_ray.sessions.messages import GUIDE, GetJob, GetSession
 
@@ -33,11 +31,22 @@ class Front:
         self.hub = hub
         self.home = host.settings.home
         self.started = time.monotonic()
+        self.changing = asyncio.Lock()
+        """Held from reading a session's group to writing it changed."""
         self._chores: set[asyncio.Task[None]] = set()
 
     async def ask(self, target: Address, message: Request[ReplyT], timeout: float = 30.0) -> ReplyT:
         """Ask an agent; raises its SylkError, or a DeliveryError."""
         return await self.host.ask(GATEWAY, target, message, timeout=timeout)
+
+    async def ask_router(self, session: str, message: Request[ReplyT], timeout: float = 30.0) -> ReplyT:
+        """Ask the router of an open session; raises UnknownAddress when it is not open."""
+        try:
+            return await self.ask(router_of(session), message, timeout)
+        except SessionClosed:
+            # It was open where we knew it, and may be elsewhere now.
+            self.host.directory.unbind(session)
+            return await self.ask(router_of(session), message, timeout)
 
     async def job(self, job_id: str) -> JobRecord:
         """A job by its id, or an unambiguous beginning of it; raises NotFound."""
@@ -61,15 +70,15 @@ class Front:
 
     async def subscribe(self, session: str) -> int:
         """Have the session's events sent to the hub; answers the number of the last one. Safe to repeat."""
-        return await self.ask(router_of(session), Subscribe(GATEWAY), timeout=10)
+        return await self.ask_router(session, Subscribe(GATEWAY), timeout=10)
 
     async def history(self, session: str, after: int) -> list[Event]:
         """The next kept events of a living session."""
-        return await self.ask(router_of(session), ReadHistory(after))
+        return await self.ask_router(session, ReadHistory(after))
 
     async def kept(self, session: str, after: int) -> list[Event]:
-        """The kept events of a session that is over, from its directory."""
-        return await asyncio.to_thread(_read_events, self.directory(session).events, after)
+        """The kept events of a session that is over, from its journal."""
+        return await asyncio.to_thread(read_events, self.directory(session).journal, after)
 
     def release(self, session: str) -> None:
         """Nobody may be watching any more; if so, tell the session's router, in the background."""
@@ -90,17 +99,3 @@ class Front:
     def directory(self, session: str) -> SessionDirectory:
         """Where a session keeps its things."""
         return SessionDirectory(session_directory(self.home, session))
-
-
-def _read_events(path: Path, after: int) -> list[Event]:
-    if not path.exists():
-        return []
-    found: list[Event] = []
-    for line in path.read_bytes().splitlines():
-        try:
-            event = msgspec.json.decode(line, type=Event)
-        except msgspec.DecodeError:
-            break  # the last line of a process that was killed while it wrote
-        if event.sequence > after:
-            found.append(event)
-    return found

@@ -20,7 +20,7 @@ from sylk_ray.gateway.stream import JobStream
 from sylk_ray.jobs import Job, load_job
 from sylk_ray.pipelines.messages import CHECKS
 from sylk_ray.sessions import JobRecord
-from sylk_ray.sessions.messages import GUIDE, CancelJob, ListJobs, StartJob, SubmitJob
+from sylk_ray.sessions.messages import GUIDE, CancelJob, ListJobs, ResumeJob, StartJob, SubmitJob
 
 Reach = Annotated[Front, Depends(front_of)]
 _SUBMIT_TIMEOUT_S = 120.0
@@ -39,6 +39,7 @@ class Submission(BaseModel):
     session: str = Field(default="", description="The session's name; empty makes one from the job's.")
     variables: dict[str, str] = Field(default={}, description="Values for the job's `vars`.")
     start: bool = Field(default=True, description="false leaves the job prepared, for POST /jobs/{id}/start.")
+    queue: bool = Field(default=True, description="false refuses the job when as many sessions are at work as may be.")
 
 
 class Starting(BaseModel):
@@ -47,6 +48,7 @@ class Starting(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     ray_job: str = Field(default="", description="The id of the Ray job that stands for it.")
+    queue: bool = Field(default=True, description="false refuses it when as many sessions are at work as may be.")
 
 
 class Cancelling(BaseModel):
@@ -68,7 +70,7 @@ async def submit(body: Submission, front: Reach) -> Response:
             f"the repository {str(repo)!r} is relative, and the gateway does not know to what",
             hint="give its absolute path as `repo`",
         )
-    message = SubmitJob(job.model_dump_json(), str(repo), body.session, body.start)
+    message = SubmitJob(job.model_dump_json(), str(repo), body.session, body.start, body.queue)
     return answer(await front.ask(GUIDE, message, timeout=_SUBMIT_TIMEOUT_S), 201)
 
 
@@ -87,9 +89,19 @@ async def get_job(job_id: str, front: Reach) -> Response:
 @routes.post("/{job_id}/start", responses=documented(JobRecord))
 async def start(job_id: str, front: Reach, body: Starting | None = None) -> Response:
     """Run a prepared job; one that runs or has run is answered as it is."""
-    job = await front.job(job_id)
-    message = StartJob(job.job_id, (body or Starting()).ray_job)
+    job, how = await front.job(job_id), body or Starting()
+    message = StartJob(job.job_id, how.ray_job, how.queue)
     return answer(await front.ask(GUIDE, message, timeout=_SUBMIT_TIMEOUT_S))
+
+
+@routes.post("/{job_id}/resume", responses=documented(JobRecord))
+async def resume(job_id: str, front: Reach) -> Response:
+    """Let a paused or suspended job go on with its session; it may have to stand in line."""
+    job = await front.job(job_id)
+    try:
+        return answer(await front.ask(GUIDE, ResumeJob(job.job_id), timeout=_SUBMIT_TIMEOUT_S))
+    finally:
+        front.hub.look_again()
 
 
 @routes.post("/{job_id}/cancel", responses=documented(JobRecord))

@@ -19,7 +19,7 @@ _PHASES = {
 
 
 def narrate(event: Event) -> list[str]:
-    """What to print for an event; nothing for a passing one. Control characters are taken out."""
+    """What to print for an event; nothing for one that only a live view shows. Control characters are taken out."""
     tell = _TELLERS.get(event.kind)
     told = [plain(line) for line in tell(event.data)] if tell else []
     if not told:
@@ -115,6 +115,20 @@ def _checks(data: Data) -> list[str]:
     return [state, *shortened(error.get("message"))]
 
 
+def waiting_told(job_id: object, status: object, waiting: object) -> str:
+    """Why a job does not run now, and what lets it go on."""
+    if status == "queued":
+        return f"{waiting or 'it waits for its turn'}; it starts by itself"
+    return f"{f'{waiting}; ' if waiting else ''}`sylk resume {job_id}` lets it go on"
+
+
+def _waiting(data: Data) -> list[str]:
+    status = data.get("status")
+    if status in ("queued", "paused", "suspended"):
+        return [f"{status}: {waiting_told(data.get('job'), status, data.get('waiting'))}"]
+    return ["its turn has come" if data.get("before") == "queued" else "it goes on"]
+
+
 def _cancelling(data: Data) -> list[str]:
     return [f"the job is being cancelled: {data.get('reason')}"]
 
@@ -132,6 +146,7 @@ def _finished(data: Data) -> list[str]:
 
 _TELLERS: dict[str, Callable[[Data], list[str]]] = {
     "job.started": _job_started,
+    "job.waiting": _waiting,
     "job.cancelling": _cancelling,
     "job.finished": _finished,
     "task.state": _task_state,

@@ -6,6 +6,7 @@ away, a router that died) shows as a jump in the numbers or as silence, and both
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import AsyncIterator
 
@@ -20,7 +21,12 @@ from sylk_ray.sessions import JobRecord, JobState
 
 KEEP_ALIVE_S = 10.0
 _PREPARED_S = 0.1
+_RESTING_S = 0.5
+_RESTING = (JobState.PREPARED, JobState.QUEUED, JobState.SUSPENDED)
+_WAITING = (JobState.QUEUED, JobState.PAUSED, JobState.SUSPENDED)
 FINISHED = "job.finished"
+WAITING = "job.waiting"
+"""A passing event of the gateway's own: the job does not run now, and why; or, without a reason, it goes on."""
 
 
 class JobStream:
@@ -43,6 +49,7 @@ class JobStream:
         self._keep_alive_s = keep_alive_s
         self._bound = bound
         self._said = time.monotonic()
+        self._told: JobRecord | None = None
 
     async def frames(self) -> AsyncIterator[bytes]:
         """The stream; it ends after job.finished, or with an explicit ``stream.*`` event."""
@@ -64,26 +71,48 @@ class JobStream:
         """Events, and None where the client should hear that the stream lives."""
         while not watch.ended:
             job = self._job = await self._front.job(self._job.job_id)
-            if job.status.over:
-                for event in await self._front.kept(job.session_id, self._position):
-                    self._position = event.sequence
+            self._position = max(self._position, job.first_event)
+            resting = job.status in _RESTING
+            news = self._news(job)
+            if job.status.over or (resting and (news or not self._follow)):
+                async for event in self._kept():
                     yield event
+                    if event.kind == FINISHED:
+                        return  # what follows belongs to the session's next job
+            if job.status.over:
                 yield finished(job)
                 return
-            if job.status is JobState.PREPARED and not self._follow:
+            subscribed = not resting and await self._subscribed()
+            current, waits = resting or subscribed, job.status in _WAITING
+            if news is not None and current and not waits:
+                self._told = job
+                yield news
+            if subscribed:
+                async for event in self._missed():
+                    yield event
+            if news is not None and current and waits:
+                self._told = job
+                yield news
+            if current and not self._follow:
                 return
-            if job.status is JobState.PREPARED or not await self._subscribed():
-                await watch.next(_PREPARED_S)
+            if subscribed:
+                async for event in self._live(watch):
+                    yield event
+            else:
+                await watch.next(_RESTING_S if waits else _PREPARED_S)
                 if time.monotonic() - self._said >= self._keep_alive_s:
                     yield None
-                continue
-            while missed := await self._missed():
-                for event in missed:
-                    self._position = event.sequence
-                    yield event
-            if not self._follow:
-                return
-            async for event in self._live(watch):
+
+    def _news(self, job: JobRecord) -> Event | None:
+        """What the client should hear of a job that waits, or waits no more; None when it knows."""
+        before = self._told
+        known = "" if before is None else _standing(before)
+        return None if _standing(job) == known else waiting(job, before)
+
+    async def _kept(self) -> AsyncIterator[Event]:
+        while events := await self._front.kept(self._job.session_id, self._position):
+            for event in events:
+                self._position = event.sequence
                 yield event
 
     async def _live(self, watch: Watch) -> AsyncIterator[Event | None]:
@@ -109,19 +138,32 @@ class JobStream:
             return False  # the session opens or closes at this moment
         return True
 
-    async def _missed(self) -> list[Event]:
-        if self._last <= self._position:
-            return []
-        try:
-            return await self._front.history(self._job.session_id, self._position)
-        except DeliveryError:
-            return []
+    async def _missed(self) -> AsyncIterator[Event]:
+        with contextlib.suppress(DeliveryError):
+            while self._last > self._position:
+                events = await self._front.history(self._job.session_id, self._position)
+                for event in events:
+                    self._position = event.sequence
+                    yield event
+                if not events:
+                    return
 
 
 def frame(event: Event) -> bytes:
     """One event; a passing one has no id, so that it never becomes a cursor."""
     cursor = f"id: {event.sequence}\n" if event.sequence else ""
     return f"{cursor}event: {event.kind}\ndata: ".encode() + msgspec.json.encode(event) + b"\n\n"
+
+
+def waiting(job: JobRecord, before: JobRecord | None = None) -> Event:
+    """Why the job does not run now; without a reason, that it goes on after what it was ``before``."""
+    was = before.status.value if before is not None else ""
+    data = {"job": job.job_id, "status": job.status.value, "waiting": job.waiting, "before": was}
+    return Event(WAITING, job.session_id, data=data, at=time.time())
+
+
+def _standing(job: JobRecord) -> str:
+    return f"{job.status}: {job.waiting}" if job.status in _WAITING else ""
 
 
 def finished(job: JobRecord) -> Event:

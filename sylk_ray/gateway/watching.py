@@ -20,6 +20,7 @@ class Watch:
         self.ended = ""
         self._bound = bound
         self._events: deque[Event] = deque()
+        self._again = False
         self._arrived = asyncio.Event()
 
     def put(self, event: Event) -> None:
@@ -32,6 +33,11 @@ class Watch:
         self._events.append(event)
         self._arrived.set()
 
+    def look_again(self) -> None:
+        """End the present wait, or the next one, with nothing."""
+        self._again = True
+        self._arrived.set()
+
     def end(self, why: str) -> None:
         """Nothing more comes; what waits is dropped, since the client reads it again by its cursor."""
         self.ended = why
@@ -40,12 +46,15 @@ class Watch:
 
     async def next(self, timeout: float) -> Event | None:
         """The next event; None when there is none within ``timeout`` seconds, or the watch has ended."""
-        if not self._events and not self.ended:
+        if not (self._events or self.ended or self._again):
             self._arrived.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(timeout):
                     await self._arrived.wait()
-        return self._events.popleft() if self._events else None
+        if self._events:
+            return self._events.popleft()
+        self._again = False
+        return None
 
 
 class Hub:
@@ -71,6 +80,12 @@ class Hub:
         for watch in self._watches.get(session, ()):
             for event in events:
                 watch.put(event)
+
+    def look_again(self) -> None:
+        """Something may be missing, for a router may have died: whoever watches reads the history once more."""
+        for watches in self._watches.values():
+            for watch in watches:
+                watch.look_again()
 
     def watched(self, session: str) -> bool:
         """Whether anyone watches."""

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationInfo, field
 from pydantic_core import PydanticCustomError
 
 from sylk_ray.dag import Node, validate
+from sylk_ray.fairness import Lane
 from sylk_ray.jobs.sugar import GRAPH_FAULT, TaskAction, TaskTesting, ToolCheck, fault
 from sylk_ray.tools.specs import Inspection, Limits, Sandbox, Seconds, Spec
 
@@ -15,6 +16,7 @@ JobName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$", max_le
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)]
 Loops = Annotated[int, Field(ge=0, le=100)]
 Retries = Annotated[int, Field(ge=0, le=100)]
+Priority = Literal["critical", "high", "normal", "low", "background"]
 
 
 class JobInspection(Inspection):
@@ -40,6 +42,13 @@ class Task(Spec):
     max_loops: Loops | None = None
     timeout_s: Seconds | None = None
     retries: Retries | None = None
+    priority: Priority = "normal"
+    """Which of the session's tasks comes first when not all can be at work."""
+
+    @property
+    def lane(self) -> Lane:
+        """The priority, as FairShare knows it."""
+        return Lane[self.priority.upper()]
 
     @field_validator("engineer")
     @classmethod

@@ -80,6 +80,7 @@ class Refusal(msgspec.Struct, frozen=True, array_like=True):
     failure: Failure
 
 
+_packet_decoder = msgspec.msgpack.Decoder(Packet)
 _batch_decoder = msgspec.msgpack.Decoder(Batch)
 _refusals_decoder = msgspec.msgpack.Decoder(list[Refusal])
 _body_decoders: dict[str, msgspec.msgpack.Decoder[Any]] = {}
@@ -116,6 +117,25 @@ def encode_envelope(envelope: Envelope) -> bytes:
             f"{type(message).__name__} from {envelope.source} to {envelope.target} has no wire form: {problem}",
             hint="a message may hold structs, numbers, text, bytes, lists and dicts of those",
         ) from problem
+
+
+def encode_body(message: Any) -> bytes:
+    """A message, or an answer, by itself; raises NotEncodable."""
+    try:
+        return _encoder.encode(message)
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+        raise NotEncodable(f"{type(message).__name__} has no wire form: {problem}") from problem
+
+
+def decode_envelope(data: bytes) -> Envelope:
+    """The envelope of one packet that was kept; raises NotDecodable."""
+    try:
+        envelope = envelope_of(_packet_decoder.decode(data), "")
+    except msgspec.DecodeError as problem:
+        raise NotDecodable(f"a packet of {len(data)} bytes does not decode: {problem}") from problem
+    if isinstance(envelope.message, NotDecodable):
+        raise envelope.message
+    return envelope
 
 
 def envelope_of(packet: Packet, origin: str) -> Envelope:

@@ -48,12 +48,11 @@ def sent_back(loops: Loops, by: str) -> Loops:
     return msgspec.structs.replace(loops, **{by: getattr(loops, by) + 1})
 
 
-class Lifecycle:
+class Lifecycle(msgspec.Struct):
     """One pipeline's phase and loops."""
 
-    def __init__(self) -> None:
-        self.phase = Phase.CREATED
-        self.loops = Loops()
+    phase: Phase = Phase.CREATED
+    loops: Loops = Loops()
 
     def move(self, phase: Phase) -> None:
         """Go to another phase; raises IllegalPhase."""

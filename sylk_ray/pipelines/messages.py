@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from sylk_ray.fairness import Lane
 from sylk_ray.messaging import Message, Request
 from sylk_ray.sessions.changes import Change
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
@@ -47,6 +48,8 @@ class Brief(msgspec.Struct, frozen=True):
     sandbox_json: str
     max_loops: int
     variables: dict[str, Any] = {}
+    lane: Lane = Lane.NORMAL
+    """How urgent the task's tools are among the session's."""
     base: str = ""
     """For the session's checks: the commit that the session started from."""
 
@@ -123,13 +126,6 @@ class PipelinePhase(Message, frozen=True):
     loops: Loops
 
 
-class MergeOutcome(msgspec.Struct, frozen=True):
-    """The task's commit on the session's branch; or the files in conflict."""
-
-    commit: str | None
-    conflicts: list[str] = []
-
-
 class PipelineResult(msgspec.Struct, frozen=True):
     """What a task came to; children see it as ``tasks.<name>``."""
 
@@ -140,8 +136,18 @@ class PipelineResult(msgspec.Struct, frozen=True):
     commit: str | None = None
 
 
-class MergeWork(Request[MergeOutcome], frozen=True):
-    """Merge passing work. The orchestrator takes one at a time; when it has merged, the task has succeeded."""
+class SlotWait(Message, frozen=True):
+    """A worker to the orchestrator: the attempt waits for a CPU slot, or (``over``) does so no more. Its time limit
+    does not count meanwhile."""
+
+    task: str
+    attempt: int
+    over: bool = False
+
+
+class MergeWork(Message, frozen=True):
+    """Merge passing work. The orchestrator takes one at a time and answers with Merged; when it has merged, the task
+    has succeeded."""
 
     task: str
     attempt: int
@@ -172,6 +178,18 @@ class ChecksPassed(Message, frozen=True):
     """The session-wide Inspector and Tester are content."""
 
     loops: Loops
+
+
+# -- orchestrator to pipeline, in the end -----------------------------------------------------------------------------
+
+
+class Merged(Message, frozen=True):
+    """What became of MergeWork: the task's commit on the session's branch, None when there was nothing to merge; or
+    the files in conflict. ``work`` is what was to be merged."""
+
+    attempt: int
+    commit: str | None
+    conflicts: list[str] = []
 
 
 # -- within the pipeline, on its own bus -----------------------------------------------------------------------------

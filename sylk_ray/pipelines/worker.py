@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import re
-from collections.abc import Awaitable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import msgspec
+
 from sylk_ray.errors import SylkError
+from sylk_ray.fairness import Request as Lease
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines.bus import PipelineBus
-from sylk_ray.pipelines.messages import Brief, StopWork, WorkerFailed
+from sylk_ray.pipelines.messages import Brief, SlotWait, StopWork, WorkerFailed
 from sylk_ray.runtime import Agent, Context, handler
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Workspace
 from sylk_ray.tools import ToolContext, kill_tool_processes
 
 ResultT = TypeVar("ResultT")
+
+NOTICED_WAIT_S = 0.5
+"""A shorter wait for a CPU slot is not worth telling of."""
 
 
 class Stopped(Exception):
@@ -26,7 +35,7 @@ class Stopped(Exception):
 class Worker(Agent[None]):
     """Runs its work as a task of its own, so that StopWork can cancel it while the handler waits for it."""
 
-    keeps_nothing = True
+    durable = True
 
     def __init__(self) -> None:
         self._task: asyncio.Task[Any] | None = None
@@ -58,6 +67,37 @@ class Worker(Agent[None]):
         finally:
             self._task = None
 
+    async def tool(
+        self, name: str, brief: Brief, doing: Callable[[], Awaitable[ResultT]], ctx: Context, *, result: Any
+    ) -> ResultT:
+        """Run a tool as a step, with the worktree's commit before and after it: completed, it is never run again;
+        cut off with its cell, what it left is killed, the worktree put back, and the tool run anew."""
+        workspace = workspace_of(brief, ctx)
+
+        async def undo(before: str) -> None:
+            await kill_left_over(brief)
+            await workspace.restore(brief.task, before)
+
+        @contextlib.asynccontextmanager
+        async def in_turn() -> AsyncGenerator[None]:
+            """With a CPU slot of the session's share. The attempt's clock stands still while it waits for that."""
+            key = f"{brief.session}/tool/{brief.task}#{brief.attempt}/{self.role}/{name}"
+            demand = {"cpu": 1.0, "memory": float(brief.limits.memory_mb)}
+            orchestrator = ctx.address.beside("orchestrator", "main")
+            waits = SlotWait(brief.task, brief.attempt)
+            timer = ctx.clock.call_later(NOTICED_WAIT_S, lambda: ctx.notify(orchestrator, waits))
+            try:
+                async with ctx.leases.held(Lease(key, brief.session, demand, brief.lane)):
+                    timer.cancel()
+                    # Whether this run has told of its wait or one before it, which died: it is over.
+                    ctx.notify(orchestrator, msgspec.structs.replace(waits, over=True))
+                    yield
+            finally:
+                timer.cancel()
+
+        mark = functools.partial(workspace.save, brief.task)
+        return await ctx.step(name, doing, mark=mark, undo=undo, within=in_turn, result=result)
+
     async def guarded(self, brief: Brief, loops: Loops, doing: Awaitable[None], ctx: Context) -> None:
         """Await the whole of a handler; an error becomes WorkerFailed, so that the pipeline always hears."""
         try:
@@ -78,8 +118,6 @@ class Worker(Agent[None]):
 
 def workspace_of(brief: Brief, ctx: Context) -> Workspace:
     """The session's workspace, as any of its agents sees it."""
-    from pathlib import Path
-
     return Workspace(ctx.settings.home, brief.session, brief.session_name, Path(brief.repo))
 
 
@@ -94,6 +132,7 @@ def tool_context(brief: Brief, ctx: Context, role: Literal["engineer", "inspecto
         limits=brief.limits,
         sandbox=brief.sandbox,
         run_id=run_id(brief, role),
+        cell=ctx.cell,
         on_line=lambda line: ctx.progress(_plain(line), task=brief.task),
     )
 

@@ -16,8 +16,9 @@ from sylk_ray.runtime.clock import Clock, ManualClock, SystemClock
 from sylk_ray.runtime.context import Context
 from sylk_ray.runtime.directory import SessionBinding
 from sylk_ray.runtime.host import Host
-from sylk_ray.runtime.journal import Journal, MemoryJournal, Transaction
+from sylk_ray.runtime.journal import Journal, Journals, MemoryJournals, SavedState, Transaction
 from sylk_ray.runtime.roles import Roles
+from sylk_ray.runtime.steps import Retry
 from sylk_ray.runtime.transport import LocalTransport, Transport
 
 __all__ = [
@@ -26,10 +27,13 @@ __all__ = [
     "Context",
     "Host",
     "Journal",
+    "Journals",
     "LocalTransport",
     "ManualClock",
-    "MemoryJournal",
+    "MemoryJournals",
+    "Retry",
     "Roles",
+    "SavedState",
     "SessionBinding",
     "SystemClock",
     "Transaction",

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sylk_ray.messaging import Address, Event, Message, Request
+from sylk_ray.messaging import Address, Event, Message, Request, SessionClosed
+from sylk_ray.runtime.effects import Effects, Told
+from sylk_ray.runtime.journal import Journal, Mail
+from sylk_ray.runtime.steps import Retry, Steps
 
 if TYPE_CHECKING:
     from sylk_ray.config import Settings
     from sylk_ray.messaging.wire import Envelope
     from sylk_ray.runtime.clock import Clock
     from sylk_ray.runtime.host import Host
+    from sylk_ray.runtime.leases import Leases
     from sylk_ray.runtime.slots import AgentInfo
 
 ReplyT = TypeVar("ReplyT")
+ResultT = TypeVar("ResultT")
 
 TELL_TIMEOUT_S = 30.0
 
@@ -23,12 +30,15 @@ TELL_TIMEOUT_S = 30.0
 class Context:
     """Passed to every handler. ``sender`` is who sent the message that is being handled."""
 
-    __slots__ = ("_envelope", "_host", "address")
+    __slots__ = ("_effects", "_envelope", "_host", "address")
 
-    def __init__(self, host: Host, address: Address, envelope: Envelope | None = None) -> None:
+    def __init__(
+        self, host: Host, address: Address, envelope: Envelope | None = None, effects: Effects | None = None
+    ) -> None:
         self._host = host
         self.address = address
         self._envelope = envelope
+        self._effects = effects
 
     @property
     def sender(self) -> Address:
@@ -58,6 +68,12 @@ class Context:
         """Tell this cell's host that a session is over elsewhere: it forgets the ways there."""
         self._host.forget_session(session)
 
+    def on_cell_lost(self, call: Callable[[str], None]) -> Callable[[], None]:
+        """Call it with the name of each cell that dies from now on; answers how to stop that."""
+        listeners = self._host.on_peer_lost
+        listeners.append(call)
+        return lambda: listeners.remove(call) if call in listeners else None
+
     def cell_died(self, cell: str) -> None:
         """Tell this cell's host that another cell died: what waits for it fails now."""
         self._host.peer_lost(cell)
@@ -67,29 +83,107 @@ class Context:
         """A logger whose lines name the agent."""
         return logging.LoggerAdapter(logging.getLogger("sylk.agent"), {"agent": str(self.address)})
 
+    @property
+    def leases(self) -> Leases:
+        """What this cell holds of FairShare."""
+        return self._host.leases
+
+    @property
+    def journal(self) -> Journal:
+        """The session's journal; raises SessionClosed when the session is not open in this cell."""
+        journal = self._host.journal_of(self.address.session)
+        if journal is None:
+            raise SessionClosed(f"session {self.address.session} is not open in cell {self._host.cell}")
+        return journal
+
+    def resend(self, mail: Mail) -> None:
+        """Bring a revived dead letter to its receiver, in the background."""
+        self._host.resend(mail)
+
+    async def step(
+        self,
+        name: str,
+        function: Callable[..., Awaitable[ResultT]],
+        *arguments: Any,
+        retry: Retry | None = None,
+        mark: Callable[[], Awaitable[str]] | None = None,
+        undo: Callable[[str], Awaitable[None]] | None = None,
+        within: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
+        result: Any = None,
+    ) -> ResultT:
+        """Await ``function(*arguments)`` once, however often the handler runs: what it returned, or the SylkError that
+        it raised, is recorded and comes again when the handler does.
+
+        ``mark`` describes the outside world (a worktree's commit) in a word, before the step and after it. A step that
+        was begun and did not finish is undone first: ``undo`` gets the mark from before it. It is done ``within`` a
+        context, which is entered before the journal is asked whether this cell may begin (a lease that is waited for,
+        say). What the function publishes is recorded with its result. ``result`` is the result's type, if the
+        function's annotation does not say it. Only handlers of durable agents have steps.
+        """
+        effects = self._effects
+        if effects is None or effects.sealed:
+            raise RuntimeError(f"{self.address} is not durable, or its handler is over: there is no step {name!r}")
+        steps = Steps(self.journal, self.address, effects, self._host.clock, self._host.happened)
+        return await steps.run(
+            name, function, arguments, retry=retry, mark=mark, undo=undo, within=within, result_type=result
+        )
+
     async def tell(self, target: Address, message: Message, *, timeout: float = TELL_TIMEOUT_S) -> None:
-        """Send and return once the receiver's mailbox has it; raises a DeliveryError otherwise.
+        """Send. From a handler of a durable agent it leaves when the handler has committed, and to another durable
+        agent it is certain to arrive. From anywhere else it leaves at once: this returns when the receiver's mailbox
+        has it, and raises a DeliveryError otherwise.
 
         A full mailbox holds the sender back for up to ``timeout`` seconds.
         """
-        await self._host.tell(self.address, target, message, timeout=timeout)
+        await self._tell(target, message, timeout, direct=False)
 
     async def tell_all(self, target: Address, messages: Sequence[Message], *, timeout: float = TELL_TIMEOUT_S) -> None:
-        """Send many to one receiver, in order, and return once all are in its mailbox."""
-        await self._host.tell_all(self.address, target, messages, timeout=timeout)
+        """Send many to one receiver, in order, as ``tell`` does."""
+        if self._held_back:
+            for message in messages:
+                await self.tell(target, message, timeout=timeout)
+        else:
+            await self._host.tell_all(self.address, target, messages, timeout=timeout)
 
     async def ask(self, target: Address, message: Request[ReplyT], *, timeout: float = 30.0) -> ReplyT:
-        """Send and wait for the answer, at most ``timeout`` seconds; raises a DeliveryError, or what the
-        handler raised when that was a SylkError."""
-        return await self._host.ask(self.address, target, message, timeout=timeout)
+        """Send at once and wait for the answer, at most ``timeout`` seconds; raises a DeliveryError, or what the
+        handler raised when that was a SylkError. A durable agent that asks another the same again, because its
+        handler was cut off, gets the answer that there was."""
+        effects = self._effects
+        request_id = ""
+        if effects is not None and not effects.sealed and self._host.is_durable(target):
+            request_id = effects.request_id(target, message)
+        return await self._host.ask(self.address, target, message, timeout=timeout, request_id=request_id)
 
     async def tell_direct(self, target: Address, message: Message, *, timeout: float = TELL_TIMEOUT_S) -> None:
         """Send past the session's router, to an agent of the same session and the same name: a pipeline's own bus."""
-        await self._host.tell(self.address, target, message, timeout=timeout, direct=True)
+        await self._tell(target, message, timeout, direct=True)
 
     async def publish(self, kind: str, *, task: str = "", **data: Any) -> None:
-        """Record something that happened in the session's history; its router numbers and spreads it."""
-        await self._host.publish(self.address, Event(kind, self.address.session, task, data, 0, self.clock.now()))
+        """Record something that happened in the session's history, with the handler's commit if it has one."""
+        event = Event(kind, self.address.session, task, data, 0, self._host.clock.now())
+        effects = self._effects
+        if effects is not None and not effects.sealed:
+            effects.events.append(event)
+        else:
+            await self._host.publish(self.address, event)
+
+    @property
+    def _held_back(self) -> bool:
+        return self._effects is not None and not self._effects.sealed
+
+    async def _tell(self, target: Address, message: Message, timeout: float, *, direct: bool) -> None:
+        effects = self._effects
+        if effects is None or effects.sealed:
+            await self._host.tell(self.address, target, message, timeout=timeout, direct=direct)
+            return
+        self._host.check_allowed(self.address, target, direct=direct)
+        self._host.is_durable(target)  # raises for a role that there is not
+        effects.told.append(Told(target, message, timeout))
+
+    def notify(self, target: Address, message: Message) -> None:
+        """Send at once, also from a durable agent's handler, and do not care whether it arrives."""
+        self._host.notify(self.address, target, message)
 
     def progress(self, line: str, *, task: str = "") -> None:
         """Show a line of what is going on. Passing: not kept, and dropped when there is too much of it."""

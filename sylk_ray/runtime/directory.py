@@ -12,17 +12,22 @@ from sylk_ray.messaging import SHARED, Address, Message, Request
 ROUTER = "router"
 FLEET = Address(SHARED, "fleet", "main")
 SYSTEM_CELL = "system"
+EVERYWHERE = "leases"
+"""The role of a shared agent that each cell has one of, named after the cell."""
 
 Density = Literal["packed", "session", "dedicated"]
 
 
 class SessionBinding(msgspec.Struct, frozen=True):
-    """What a cell must know of a session to host its agents: where its router lives, and how dense it is."""
+    """What a cell must know of a session to host its agents: where its router lives, and how dense it is.
+
+    ``fenced`` are cells that held agents of it and were replaced; they may write to its journal no more.
+    """
 
     session: str
     router_cell: str
     density: Density = "packed"
-    grace_s: float = 10.0
+    fenced: tuple[str, ...] = ()
 
 
 def router_of(session: str) -> Address:
@@ -87,6 +92,8 @@ class Directory:
 
     def route(self, address: Address) -> str | None:
         """The cell of an address, if it is known; shared agents live in the system cell unless told otherwise."""
+        if address.session == SHARED and address.role == EVERYWHERE:
+            return address.name
         if address.session == SHARED:
             return self._routes.get(address) or self._shared.get(address.role, SYSTEM_CELL)
         return self._routes.get(address)

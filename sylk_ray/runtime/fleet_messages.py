@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import msgspec
 
+from sylk_ray.fairness import Group
 from sylk_ray.messaging import Message, Request
 from sylk_ray.runtime.directory import SessionBinding
 from sylk_ray.runtime.slots import AgentInfo
 
 
 class OpenSession(Request[SessionBinding], frozen=True):
-    """Give a session a place: its home cell, or its placement group and cells of its own."""
+    """Give a session a place: its home cell, or its placement group and cells of its own; one that has a place keeps
+    it. With ``recover`` what waits in its journal is sent to its agents again. A placement group reserves what
+    ``group`` says of CPUs and memory, beside what the cells need."""
 
     session: str
+    recover: bool = False
+    group: Group = Group()
 
 
 class CloseSession(Request[None], frozen=True):
     """Put the session's agents away everywhere, and give its resources back."""
 
     session: str
+
+
+class SuspendSession(Request[None], frozen=True):
+    """Put the session's agents away everywhere, so that they can go on later: what they are at may end within
+    ``grace_s`` seconds."""
+
+    session: str
+    grace_s: float
+
+
+class Resources(msgspec.Struct, frozen=True):
+    """What the cluster has, and the sessions that are open in it."""
+
+    cpus: float
+    sessions: list[str]
+
+
+class GetResources(Request[Resources], frozen=True):
+    """Ask the fleet what there is."""
 
 
 class ReleaseGroup(Message, frozen=True):
@@ -54,10 +78,18 @@ class TakeCensus(Request[Census], frozen=True):
 
 
 class CellDied(Message, frozen=True):
-    """The fleet tells the Guide that a cell died, and which sessions had agents on it."""
+    """The fleet tells the Guide that a cell died, and which sessions had agents on it; it brings them back itself."""
 
     cell: str
     sessions: list[str]
+
+
+class SessionLost(Message, frozen=True):
+    """The fleet tells the Guide that a session cannot be brought back: now, or ``for_good``."""
+
+    session: str
+    why: str
+    for_good: bool
 
 
 class ShutDown(Request[None], frozen=True):

@@ -12,6 +12,10 @@ class Published(Message, frozen=True):
     passing: bool = False
 
 
+class HistoryGrew(Message, frozen=True):
+    """A cell tells a session's router that it has written to the session's history."""
+
+
 class Subscribe(Request[int], frozen=True):
     """Send ``Events`` to ``watcher`` from now on; answers the sequence number of the last event so far."""
 

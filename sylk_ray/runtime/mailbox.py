@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 
 from sylk_ray.messaging import MailboxFull
 from sylk_ray.messaging.wire import Envelope
@@ -65,6 +66,12 @@ class Mailbox:
                 taken.set_result(None)
                 break
         return envelope
+
+    def put_first(self, envelopes: Sequence[Envelope]) -> None:
+        """Put kept mail before all else, whatever the bound: it was accepted long ago. What came again is dropped."""
+        kept = {envelope.id for envelope in envelopes}
+        later = [envelope for envelope in self._mail if envelope.id not in kept]
+        self._mail = deque([*envelopes, *later])
 
     def clear(self) -> list[Envelope]:
         """Empty it, for a receiver that is going away; who waits is told that their message was not taken."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sylk_ray.errors import SylkError
 
 
@@ -23,6 +25,7 @@ class Packing:
         self._most = most_cells
         self._slack = slack
         self._load: dict[str, int] = {}
+        self._node: dict[str, str] = {}
         self._home: dict[str, str] = {}
         self._groups: dict[tuple[str, str], str] = {}
 
@@ -35,24 +38,46 @@ class Packing:
         """Whether the next session would be better off with a new cell than with the emptiest one."""
         return len(self._load) < self._most and all(self._load.values())
 
-    def add_cell(self, cell: str) -> None:
+    def allow(self, most_cells: int) -> None:
+        """Nodes came or went: so many cells there may be from now on."""
+        self._most = most_cells
+
+    def add_cell(self, cell: str, node: str = "") -> None:
         """A cell is ready to hold agents."""
         self._load.setdefault(cell, 0)
+        self._node[cell] = node
+
+    def restore(self, session: str, home: str, groups: Mapping[str, str]) -> None:
+        """Take up a session as it is: its home, and the cells of its groups by their names; what is not on a known
+        cell is left out."""
+        if home in self._load:
+            self._home[session] = home
+            self._load[home] += 1
+        for name, cell in groups.items():
+            if cell not in self._load:
+                continue
+            self._groups[(session, name)] = cell
+            self._load[cell] += 1
 
     def lose_cell(self, cell: str) -> list[str]:
-        """A cell died; returns the sessions that had anything on it."""
+        """A cell died; returns the sessions that had anything on it. Those that had their home there have none now."""
         self._load.pop(cell, None)
+        self._node.pop(cell, None)
         hit = {session for (session, _), where in self._groups.items() if where == cell}
-        hit |= {session for session, home in self._home.items() if home == cell}
+        homeless = {session for session, home in self._home.items() if home == cell}
         for key in [key for key, where in self._groups.items() if where == cell]:
             del self._groups[key]
-        return sorted(hit)
+        for session in homeless:
+            del self._home[session]
+        return sorted(hit | homeless)
 
     def open_session(self, session: str) -> str:
-        """The home of a session: the emptiest cell. Needs a cell to have been added."""
+        """The home of a session: the emptiest cell, or of its own node when it has groups already. Needs a cell to
+        have been added."""
         home = self._home.get(session)
         if home is None:
-            home = self._home[session] = self._emptiest()
+            held = [cell for (owner, _), cell in self._groups.items() if owner == session]
+            home = self._home[session] = self._emptiest(self._node[held[0]] if held else None)
             self._load[home] += 1
         return home
 
@@ -64,7 +89,7 @@ class Packing:
         key = (session, name)
         cell = self._groups.get(key)
         if cell is None:
-            emptiest = self._emptiest()
+            emptiest = self._emptiest(self._node[home])
             cell = emptiest if self._load[home] - self._load[emptiest] >= self._slack else home
             self._groups[key] = cell
             self._load[cell] += 1
@@ -94,5 +119,7 @@ class Packing:
                 self._load[cell] -= 1
         return cells
 
-    def _emptiest(self) -> str:
-        return min(self._load, key=self._load.__getitem__)
+    def _emptiest(self, node: str | None = None) -> str:
+        """Of one node, for a session's journal is a file that the cells of one node write together."""
+        cells = [cell for cell in self._load if node is None or self._node[cell] == node]
+        return min(cells, key=self._load.__getitem__)

@@ -9,16 +9,17 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import Address, DeadlinePassed, HandlerFailed, MailboxFull, SessionClosed
-from sylk_ray.messaging.wire import Envelope
-from sylk_ray.runtime.agent import HandlerSpec
+from sylk_ray.messaging import Address, DeadlinePassed, HandlerFailed, MailboxFull, Message, NotDecodable, SessionClosed
+from sylk_ray.messaging.wire import Envelope, decode_envelope
+from sylk_ray.runtime.agent import Agent, HandlerSpec
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.context import Context
-from sylk_ray.runtime.journal import Journal, Transaction
+from sylk_ray.runtime.durability import Durability, Household
+from sylk_ray.runtime.effects import Effects
+from sylk_ray.runtime.journal import Memory
 from sylk_ray.runtime.meter import Meter
+from sylk_ray.runtime.outbox import Outbox
 from sylk_ray.runtime.slots import Slot
 
 YIELD_EVERY = 64
@@ -32,27 +33,42 @@ class Runner:
     """Runs what stands in the mailboxes of one host's agents.
 
     ``context`` makes what a handler is given; ``reply`` and ``fail`` answer a request; ``gone`` is told of an agent
-    that could not be activated.
+    that could not be activated; ``make`` makes an agent's object anew; ``held`` says whether a session's agents may
+    begin with another message.
     """
 
     def __init__(
         self,
+        host: Household,
         *,
-        journal: Journal,
-        clock: Clock,
+        outbox: Outbox,
         meter: Meter,
-        context: Callable[[Address, Envelope | None], Context],
+        context: Callable[[Address, Envelope | None, Effects | None], Context],
         reply: Callable[[Envelope, Any], None],
         fail: Callable[[Envelope, SylkError], None],
         gone: Callable[[Slot], None],
+        make: Callable[[Address], Agent[Any]],
+        held: Callable[[str], bool],
     ) -> None:
-        self._journal = journal
-        self._clock = clock
+        self._host = host
+        self._clock: Clock = host.clock
         self._meter = meter
         self._context = context
         self._reply = reply
         self._fail = fail
         self._gone = gone
+        self._make = make
+        self._held = held
+        self._durability = Durability(host, outbox, context=context, reply=reply, fail=fail, remake=self._remake)
+
+    def is_repeated(self, slot: Slot, envelope: Envelope) -> bool:
+        """Whether a durable agent has the message already; noted as in hand, if not."""
+        return self._durability.is_repeated(slot, envelope)
+
+    def not_taken(self, slot: Slot, envelope: Envelope) -> None:
+        """The message could not be put into the mailbox, and may come again."""
+        if slot.remembered is not None:
+            slot.remembered.in_hand.discard(envelope.id)
 
     def wake(self, slot: Slot) -> None:
         """See to it that the mailbox is worked off."""
@@ -63,17 +79,39 @@ class Runner:
         """Run a concurrent handler beside whatever else runs; raises MailboxFull when too many do."""
         if len(slot.concurrent) >= CONCURRENT_BOUND:
             raise MailboxFull(f"{slot.address} runs {CONCURRENT_BOUND} concurrent handlers already")
-        task = asyncio.get_running_loop().create_task(self._concurrently(slot, spec, envelope), name=str(slot.address))
+        self._beside(slot, self._concurrently(slot, spec, envelope))
+
+    def awaken(self, slot: Slot, again: str = "") -> None:
+        """See to it that the agent is active, and at the mail that the journal has for it; it forgets that it has
+        handled the message ``again``."""
+        if slot.remembered is not None:
+            slot.remembered.handled.pop(again, None)
+        if not slot.ready:
+            self._beside(slot, self._awaken(slot))
+
+    def _beside(self, slot: Slot, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=str(slot.address))
         slot.concurrent.add(task)
         task.add_done_callback(slot.concurrent.discard)
+
+    async def _awaken(self, slot: Slot) -> None:
+        try:
+            await self._activated(slot)
+        except ActivationFailed as failure:
+            log.warning("%s", failure)
+        self.wake(slot)
 
     async def _drain(self, slot: Slot) -> None:
         try:
             await self._activated(slot)
             turns = 0
-            while len(slot.mailbox):
+            while len(slot.mailbox) and not self._held(slot.address.session):
                 envelope = slot.mailbox.take()
-                await self._handle(slot, slot.agent.handlers[type(envelope.message)], envelope)
+                try:
+                    await self._handle(slot, slot.agent.handlers[type(envelope.message)], envelope)
+                except Exception as problem:
+                    log.exception("%s could not come to the end of a message", slot.address)
+                    self._fail(envelope, HandlerFailed(f"{slot.address}: {problem!r}"))
                 turns += 1
                 if turns % YIELD_EVERY == 0:
                     await asyncio.sleep(0)
@@ -103,11 +141,8 @@ class Runner:
 
     async def _activate(self, slot: Slot) -> None:
         try:
-            state_type = slot.agent.state_type
-            if state_type is not None:
-                saved = await self._journal.state_of(slot.address)
-                slot.agent.state = state_type() if saved is None else msgspec.msgpack.decode(saved, type=state_type)
-            await slot.agent.on_activate(self._context(slot.address, None))
+            await self._remember(slot)
+            await slot.agent.on_activate(self._context(slot.address, None, None))
         except Exception as problem:
             log.exception("%s could not be activated", slot.address)
             self._gone(slot)
@@ -115,40 +150,90 @@ class Runner:
             raise ActivationFailed(error) from problem
         slot.ready = True
 
+    async def _remember(self, slot: Slot) -> None:
+        """Give the agent its state, and its mailbox what the journal has for it, before all that came since."""
+        agent, remembered = slot.agent, slot.remembered
+        if remembered is None:
+            if agent.state_type is not None:
+                agent.state = agent.state_type()
+            return
+        journal = self._host.journal_of(slot.address.session)
+        memory = Memory(None, {}, []) if journal is None else await journal.recall(slot.address)
+        remembered.handled.update(memory.handled)
+        if agent.state_type is not None:
+            remembered.saved.restore(agent, memory.state)
+        waiting: list[Envelope] = []
+        for mail in memory.mail:
+            try:
+                envelope = decode_envelope(mail.packet)
+            except NotDecodable as error:
+                log.warning("%s cannot read its mail %s: %s", slot.address, mail.id, error)
+                continue
+            message: Message = envelope.message
+            spec = agent.handlers.get(type(message))
+            if spec is None or (spec.concurrent and envelope.id in remembered.in_hand):
+                continue
+            if spec.concurrent:
+                remembered.in_hand.add(envelope.id)
+                self._beside(slot, self._concurrently(slot, spec, envelope))
+            else:
+                waiting.append(envelope)
+        remembered.in_hand.update(envelope.id for envelope in waiting)
+        slot.mailbox.put_first(waiting)
+
+    async def _remake(self, slot: Slot) -> None:
+        """Put an agent back to its last committed state, as a new object; its mailbox stays."""
+        remembered = slot.remembered
+        assert remembered is not None
+        try:
+            await slot.agent.on_deactivate()
+        except Exception:
+            log.exception("%s failed while it was put away", slot.address)
+        slot.agent = self._make(slot.address)
+        if slot.agent.state_type is not None:
+            remembered.saved.again(slot.agent)
+        await slot.agent.on_activate(self._context(slot.address, None, None))
+
     async def _handle(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
         address = slot.address
-        if self._journal.is_handled(address, envelope.id):
-            return
         if envelope.wants_reply and envelope.deadline and self._clock.now() > envelope.deadline:
             self._fail(envelope, DeadlinePassed(f"{address} came to {envelope.message.kind} after its deadline"))
             return
-        context = self._context(address, envelope)
         kind = slot.handling = type(envelope.message).__name__
         started = time.perf_counter()
-        failed = True
+        well = False
         try:
-            result = await spec.function(slot.agent, envelope.message, context)
-            state = msgspec.msgpack.encode(slot.agent.state) if slot.agent.state_type is not None else None
-            await self._journal.commit(Transaction(address, envelope.id, state))
-            failed = False
-            if envelope.wants_reply:
-                self._reply(envelope, result)
+            if slot.remembered is not None:
+                well = await self._durability.handle(slot, spec, envelope)
+            else:
+                well = await self._quickly(slot, spec, envelope)
         except asyncio.CancelledError:
             self._fail(envelope, SessionClosed(f"{address} was put away while it was at {kind}"))
             raise
-        except SylkError as error:
-            await self._failed(slot, envelope, error, error, context)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as problem:
-            trace = traceback.format_exc()
-            log.error("%s failed on %s:\n%s", address, kind, trace)  # noqa: TRY400
-            error = HandlerFailed(f"{address} failed on {kind}: {problem!r}\n{trace}")
-            await self._failed(slot, envelope, error, problem if isinstance(problem, Exception) else error, context)
         finally:
             slot.handling = ""
             slot.handled += 1
-            self._meter.handled(address.session, address.role, time.perf_counter() - started, failed)
+            self._meter.handled(address.session, address.role, time.perf_counter() - started, not well)
+
+    async def _quickly(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> bool:
+        """Handle a message of an agent that is not durable: what it tells leaves at once."""
+        context = self._context(slot.address, envelope, None)
+        try:
+            result = await spec.function(slot.agent, envelope.message, context)
+        except SylkError as error:
+            await self._failed(slot, envelope, error, error, context)
+        except (KeyboardInterrupt, SystemExit, asyncio.CancelledError):
+            raise
+        except BaseException as problem:
+            kind, trace = type(envelope.message).__name__, traceback.format_exc()
+            log.error("%s failed on %s:\n%s", slot.address, kind, trace)  # noqa: TRY400
+            error = HandlerFailed(f"{slot.address} failed on {kind}: {problem!r}\n{trace}")
+            await self._failed(slot, envelope, error, problem if isinstance(problem, Exception) else error, context)
+        else:
+            if envelope.wants_reply:
+                self._reply(envelope, result)
+            return True
+        return False
 
     async def _failed(
         self, slot: Slot, envelope: Envelope, error: SylkError, raised: Exception, context: Context

@@ -12,6 +12,8 @@ from sylk_ray.messaging import Address
 from sylk_ray.runtime.agent import Agent
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.mailbox import Mailbox
+from sylk_ray.runtime.saving import Saved
+from sylk_ray.runtime.supervision import Restarts
 
 AgentState = Literal["activating", "idle", "busy"]
 
@@ -28,6 +30,31 @@ class AgentInfo(msgspec.Struct, frozen=True):
     handling: str
     cell: str
     node: str = ""
+    restarts: int = 0
+
+
+class Remembered:
+    """What a durable agent knows of its mail: what it has handled, and what it has in hand.
+
+    ``handled`` maps a message's id to (until when it is remembered, the answer's msgpack if it was a request).
+    """
+
+    __slots__ = ("handled", "in_hand", "restarts", "saved")
+
+    PRUNE_AT = 2048
+
+    def __init__(self, restarts: Restarts) -> None:
+        self.handled: dict[str, tuple[float, bytes | None]] = {}
+        self.in_hand: set[str] = set()
+        self.saved = Saved()
+        self.restarts = restarts
+
+    def note(self, message_id: str, until: float, reply: bytes | None, now: float) -> None:
+        """A message was handled."""
+        self.handled[message_id] = (until, reply)
+        if len(self.handled) % self.PRUNE_AT == 0:
+            for known in [known for known, (end, _) in self.handled.items() if end < now]:
+                del self.handled[known]
 
 
 class Slot:
@@ -44,9 +71,12 @@ class Slot:
         "idle_since",
         "mailbox",
         "ready",
+        "remembered",
     )
 
-    def __init__(self, address: Address, agent: Agent[Any], bound: int, clock: Clock) -> None:
+    def __init__(
+        self, address: Address, agent: Agent[Any], bound: int, clock: Clock, remembered: Remembered | None = None
+    ) -> None:
         self.address = address
         self.agent = agent
         self.mailbox = Mailbox(bound, clock)
@@ -57,6 +87,8 @@ class Slot:
         self.handled = 0
         self.handling = ""
         self.idle_since = time.monotonic()
+        self.remembered = remembered
+        """None for an agent that is not durable."""
 
     @property
     def busy(self) -> bool:
@@ -74,5 +106,13 @@ class Slot:
         state: AgentState = "activating" if not self.ready and self.busy else "busy" if self.busy else "idle"
         address = self.address
         return AgentInfo(
-            str(address), address.role, address.session, state, len(self.mailbox), self.handled, self.handling, cell
+            str(address),
+            address.role,
+            address.session,
+            state,
+            len(self.mailbox),
+            self.handled,
+            self.handling,
+            cell,
+            restarts=self.remembered.restarts.count if self.remembered is not None else 0,
         )

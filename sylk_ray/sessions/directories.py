@@ -10,6 +10,9 @@ import tempfile
 from pathlib import Path
 
 from sylk_ray.errors import SylkError
+from sylk_ray.home import session_directory
+
+__all__ = ["NotWritten", "SessionDirectory", "session_directory", "write_atomically"]
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
@@ -21,15 +24,21 @@ class NotWritten(SylkError):
 
 
 class SessionDirectory:
-    """``<home>/sessions/<id>``: records, history, worktrees, tool folders and artifacts."""
+    """``<home>/sessions/<id>``: records, journal, worktrees, tool folders and artifacts."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.job = root / "job.json"
         self.session = root / "session.json"
-        self.record = root / "record.json"
-        self.events = root / "events.jsonl"
+        self.journal = root / "journal.db"
         self.worktrees = root / "worktrees"
+
+    def job_of(self, job_id: str) -> Path:
+        """A job as it was submitted."""
+        return self.root / "jobs" / job_id / "job.json"
+
+    def record_of(self, job_id: str) -> Path:
+        """A job's record."""
+        return self.root / "jobs" / job_id / "record.json"
 
     def worktree(self, task: str) -> Path:
         """A task's worktree."""
@@ -47,11 +56,6 @@ class SessionDirectory:
         """Remove what only running work needs; records, history and artifacts stay."""
         for path in (self.worktrees, self.root / "private"):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def session_directory(home: Path, session: str) -> Path:
-    """The directory of a session."""
-    return home / "sessions" / session
 
 
 def write_atomically(path: Path, data: bytes) -> None:

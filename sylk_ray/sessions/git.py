@@ -49,8 +49,11 @@ class Git:
     ``.git`` file can be changed by any tool that may write there, and git obeys the configuration it leads to.
     """
 
-    def __init__(self, directory: Path, git_dir: Path | None = None) -> None:
+    def __init__(self, directory: Path, git_dir: Path | None = None, index: Path | None = None) -> None:
+        """``index`` stands in for the worktree's own index, which then stays as it is."""
         self.directory = directory
+        self.git_dir = git_dir
+        self._environment = {} if index is None else {"GIT_INDEX_FILE": str(index)}
         self._where = () if git_dir is None else (f"--git-dir={git_dir}", f"--work-tree={directory}")
 
     async def run(self, *arguments: str, ok: tuple[int, ...] = (0,), stdin: bytes | None = None) -> str:
@@ -69,7 +72,7 @@ class Git:
             *_QUIET,
             *arguments,
             cwd=self.directory,
-            env=_environment(),
+            env={**_environment(), **self._environment},
             stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

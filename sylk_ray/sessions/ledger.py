@@ -14,9 +14,19 @@ from sylk_ray.sessions.records import ErrorRecord, JobRecord, JobState, TaskReco
 class JobLedger:
     """The record of a running job; every change makes a new one, so that what was handed out stays as it was."""
 
-    def __init__(self, record: JobRecord, layers: Iterable[Iterable[str]], now: float) -> None:
+    def __init__(self, record: JobRecord) -> None:
+        self.record = record
+        self._touched: set[str] = set()
+
+    def take_touched(self) -> set[str]:
+        """The tasks that have changed since this was last called."""
+        touched, self._touched = self._touched, set()
+        return touched
+
+    def begin(self, layers: Iterable[Iterable[str]], now: float) -> None:
+        """The job runs from now on, with all its tasks ahead of it."""
         tasks = {name: TaskRecord(name, layer=depth) for depth, layer in enumerate(layers) for name in layer}
-        self.record = msgspec.structs.replace(record, status=JobState.RUNNING, started_at=now, tasks=tasks)
+        self.change(status=JobState.RUNNING, started_at=now, tasks=tasks)
 
     def change(self, **changes: Any) -> None:
         """Change the job itself."""
@@ -26,6 +36,7 @@ class JobLedger:
         """Change a task."""
         task = msgspec.structs.replace(self.record.tasks[name], **changes)
         self.change(tasks={**self.record.tasks, name: task})
+        self._touched.add(name)
         return task
 
     def moved(self, move: Transition) -> TaskRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sylk_ray.fairness import Group
 from sylk_ray.messaging import SHARED, Address, Message, Request
 from sylk_ray.sessions.records import JobRecord, SessionRecord
 
@@ -9,24 +10,27 @@ GUIDE = Address(SHARED, "guide", "main")
 
 
 class SubmitJob(Request[JobRecord], frozen=True):
-    """Take a job: make its session and branch. ``job`` is the canonical JSON of a ``sylk_ray.jobs.Job``.
+    """Take a job. ``job`` is the canonical JSON of a ``sylk_ray.jobs.Job``.
 
-    ``start`` runs it at once; otherwise it waits, prepared, for StartJob. Answers InputError when the repository,
-    the branch or the session's name will not do; nothing was changed then.
+    ``session`` names a standing session that has no job at work, or a new one that is made with its branch; empty
+    makes a name from the job's. ``start`` runs the job at once; otherwise it waits, prepared, for StartJob. When
+    enough sessions are at work it is queued, or without ``queue`` refused (TooMany). Answers InputError when the
+    repository, the branch or the session's name will not do; nothing was changed then.
     """
 
     job: str
     repo: str
     session: str = ""
-    """The session's name; empty makes one from the job's."""
     start: bool = True
+    queue: bool = True
 
 
 class StartJob(Request[JobRecord], frozen=True):
-    """Run a prepared job; a job that runs or has run is answered as it is."""
+    """Run a prepared job, or have it stand in line; a job that runs or has run is answered as it is."""
 
     job_id: str
     ray_job: str = ""
+    queue: bool = True
 
 
 class CancelJob(Request[JobRecord], frozen=True):
@@ -68,13 +72,73 @@ class EndSession(Request[SessionRecord], frozen=True):
     delete_branch: bool = False
 
 
-class EndAllSessions(Request[int], frozen=True):
-    """Cancel every running job, for a shutdown; answers how many ran."""
+class CreateSession(Request[SessionRecord], frozen=True):
+    """Make a standing session and its branch, for jobs to come."""
 
-    reason: str = "the runtime is shutting down"
+    name: str
+    repo: str
+    description: str = ""
+    group: Group = Group()
+
+
+class PauseSession(Request[SessionRecord], frozen=True):
+    """Start nothing new in a session; what runs may end. With ``suspend`` its agents are put away as well, and its
+    processes freed, after ``grace_s`` seconds at most for what runs; it goes on later from its last finished step."""
+
+    session: str
+    suspend: bool = False
+    grace_s: float = 10.0
+    reason: str = ""
+
+
+class ResumeSession(Request[SessionRecord], frozen=True):
+    """Let a paused or suspended session go on where it was. One that goes on already stays as it is."""
+
+    session: str
+
+
+class ResumeJob(Request[JobRecord], frozen=True):
+    """Let a job go on that is paused or suspended, with its session."""
+
+    job_id: str
+
+
+class SwitchSession(Request[SessionRecord], frozen=True):
+    """Make a session the person's foreground session; with ``pause`` the one before it is paused."""
+
+    session: str
+    user: str
+    pause: bool = False
+
+
+class GetForeground(Request[SessionRecord | None], frozen=True):
+    """The person's foreground session."""
+
+    user: str
+
+
+class SetGroup(Request[SessionRecord], frozen=True):
+    """Change a session's weight and limits, now."""
+
+    session: str
+    group: Group
+
+
+class DrainSessions(Request[list[JobRecord]], frozen=True):
+    """For a shutdown: suspend every session that is at work, giving what runs ``grace_s`` seconds; or with ``wait``
+    let all jobs come to their ends first. Answers the jobs that can be resumed."""
+
+    wait: bool = False
+    grace_s: float = 10.0
 
 
 class JobProgress(Message, frozen=True):
-    """An orchestrator tells how its job is going; the last one of a job has a status that is over."""
+    """An orchestrator tells how its job is going."""
+
+    record: JobRecord
+
+
+class JobEnded(Request[None], frozen=True):
+    """An orchestrator tells that its job is over; asked again until it is answered."""
 
     record: JobRecord

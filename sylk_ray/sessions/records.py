@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from sylk_ray.errors import SylkError
+from sylk_ray.fairness import Group
 
 
 class SessionState(StrEnum):
@@ -20,13 +21,13 @@ class SessionState(StrEnum):
     FAILED = "failed"
 
 
+_OVER = frozenset({SessionState.COMPLETED, SessionState.FAILED})
 _NEXT: dict[SessionState, frozenset[SessionState]] = {
-    SessionState.CREATED: frozenset({SessionState.ACTIVE, SessionState.FAILED}),
-    SessionState.ACTIVE: frozenset(
-        {SessionState.PAUSED, SessionState.SUSPENDED, SessionState.COMPLETED, SessionState.FAILED}
-    ),
-    SessionState.PAUSED: frozenset({SessionState.ACTIVE, SessionState.SUSPENDED, SessionState.FAILED}),
-    SessionState.SUSPENDED: frozenset({SessionState.ACTIVE, SessionState.FAILED}),
+    SessionState.CREATED: frozenset({SessionState.ACTIVE, SessionState.PAUSED, SessionState.SUSPENDED}) | _OVER,
+    SessionState.ACTIVE: frozenset({SessionState.PAUSED, SessionState.SUSPENDED}) | _OVER,
+    # What ran when it was paused may come to its end, and the job with it.
+    SessionState.PAUSED: frozenset({SessionState.ACTIVE, SessionState.SUSPENDED}) | _OVER,
+    SessionState.SUSPENDED: frozenset({SessionState.ACTIVE}) | _OVER,
     SessionState.COMPLETED: frozenset(),
     SessionState.FAILED: frozenset(),
 }
@@ -39,7 +40,12 @@ class IllegalSessionState(SylkError):
 
 
 class SessionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One session. ``base`` is the commit it started from; times are Unix seconds, 0 for not yet."""
+    """One session. ``base`` is the commit it started from; times are Unix seconds, 0 for not yet.
+
+    ``job`` is its latest job. A ``standing`` session was made by a person and outlives its jobs, which run one after
+    the other; any other ends with its job. ``incarnation`` is the runtime that it was last active in, and ``reason``
+    says why it is in its state, when that is not plain.
+    """
 
     id: str
     name: str
@@ -51,12 +57,23 @@ class SessionRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     ended_at: float = 0.0
     job: str = ""
     closed: bool = False
+    standing: bool = False
+    description: str = ""
+    group: Group = Group()
+    incarnation: str = ""
+    reason: str = ""
+
+    @property
+    def over(self) -> bool:
+        """Whether it does nothing more."""
+        return self.closed or self.state in _OVER
 
     def moved(self, state: SessionState) -> SessionRecord:
         """The record in another state; raises IllegalSessionState."""
-        if state not in _NEXT[self.state]:
-            raise IllegalSessionState(f"session {self.name} is {self.state} and cannot become {state}")
-        return msgspec.structs.replace(self, state=state)
+        if state not in _NEXT[self.state] or self.closed:
+            told = f"{self.state}, and closed," if self.closed else str(self.state)
+            raise IllegalSessionState(f"session {self.name} is {told} and cannot become {state}")
+        return msgspec.structs.replace(self, state=state, reason="")
 
 
 class ErrorRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -103,10 +120,14 @@ class TaskRecord(msgspec.Struct, frozen=True):
 
 
 class JobState(StrEnum):
-    """``prepared`` waits for whoever starts it; ``running`` includes its clean-up."""
+    """``prepared`` waits for whoever starts it, ``queued`` for its turn, ``paused`` and ``suspended`` for being
+    resumed; ``running`` includes its clean-up."""
 
     PREPARED = "prepared"
+    QUEUED = "queued"
     RUNNING = "running"
+    PAUSED = "paused"
+    SUSPENDED = "suspended"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -147,3 +168,9 @@ class JobRecord(msgspec.Struct, frozen=True):
     error: ErrorRecord | None = None
     warnings: list[str] = []
     ray_job: str = ""
+    waiting: str = ""
+    """Why it does not run yet, or not now: its place in line and what it waits for."""
+    begun: bool = False
+    """Whether it has ever run."""
+    first_event: int = 0
+    """The number of the session's last event before this job's own."""

@@ -9,15 +9,13 @@ from typing import TypeVar
 
 import msgspec
 
-from sylk_ray.errors import InputError, SylkError
+from sylk_ray.errors import InputError
 from sylk_ray.sessions.directories import SessionDirectory, session_directory, write_atomically
-from sylk_ray.sessions.records import ErrorRecord, JobRecord, JobState, SessionRecord, SessionState
+from sylk_ray.sessions.records import JobRecord, SessionRecord
 
 RecordT = TypeVar("RecordT")
 
 log = logging.getLogger("sylk.sessions")
-
-AT_WORK = (SessionState.CREATED, SessionState.ACTIVE)
 
 
 class SessionStore:
@@ -40,7 +38,7 @@ class SessionStore:
         directory = self.directory(session.id)
         await asyncio.to_thread(write_atomically, directory.session, msgspec.json.encode(session))
         if job is not None:
-            await asyncio.to_thread(write_atomically, directory.record, msgspec.json.encode(job))
+            await asyncio.to_thread(write_atomically, directory.record_of(job.job_id), msgspec.json.encode(job))
 
     def forget(self, session_id: str, job_id: str) -> None:
         """As if it had never been."""
@@ -67,43 +65,33 @@ class SessionStore:
             raise InputError(f"there is no session {wanted!r}", hint="see `sylk session list`")
         return named[0]
 
-    def refuse_name(self, name: str, most_at_work: int) -> None:
-        """Raise InputError when an open session has the name, SylkError when too many are at work."""
-        for session in self.sessions.values():
-            if session.name == name and not session.closed:
-                raise InputError(
-                    f"there is a session {name!r} already, {session.state}",
-                    hint=f"choose another --session, or `sylk session close {name}`",
-                )
-        at_work = sum(not session.closed and session.state in AT_WORK for session in self.sessions.values())
-        if at_work >= most_at_work:
-            raise SylkError(
-                f"{at_work} sessions are at work, and max_sessions is {most_at_work}",
-                hint="wait for one to end, or raise it in the settings",
-            )
+    def open_session_named(self, name: str) -> SessionRecord | None:
+        """The session of that name that is not closed."""
+        return next((each for each in self.sessions.values() if each.name == name and not each.closed), None)
+
+    def latest_job(self, session: SessionRecord) -> JobRecord | None:
+        """The session's last job, whatever has become of it."""
+        return self.jobs.get(session.job)
 
     async def recover(self) -> None:
-        """Read what earlier runtimes left. A job that was running then has been interrupted."""
-        for session, job in await asyncio.to_thread(read_records, self._home):
-            if not session.closed and session.state in AT_WORK:
-                session = msgspec.structs.replace(session, state=SessionState.FAILED)
-            if job is not None and not job.status.over:
-                error = ErrorRecord("interrupted", "the runtime ended while the job ran", "submit it again")
-                job = msgspec.structs.replace(job, status=JobState.FAILED, error=error)
-            try:
-                await self.keep(session, job)
-            except SylkError as problem:
-                log.warning("session %s: %s", session.name, problem)
+        """Read what there is on disk; from now on nobody else can."""
+        sessions = self._home / "sessions"
+        sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
+        sessions.chmod(0o700)
+        for session, jobs in await asyncio.to_thread(read_records, self._home):
+            self.sessions[session.id] = session
+            self.jobs.update((job.job_id, job) for job in jobs)
 
 
-def read_records(home: Path) -> list[tuple[SessionRecord, JobRecord | None]]:
-    """Every session of a state directory and its job. What cannot be read is told, and costs only itself: a session
+def read_records(home: Path) -> list[tuple[SessionRecord, list[JobRecord]]]:
+    """Every session of a state directory and its jobs. What cannot be read is told, and costs only itself: a session
     whose job's record is broken is still known, so that its work can be cleared away."""
-    found: list[tuple[SessionRecord, JobRecord | None]] = []
+    found: list[tuple[SessionRecord, list[JobRecord]]] = []
     for path in sorted((home / "sessions").glob("*/session.json")):
         session = _read(path, SessionRecord)
         if session is not None:
-            found.append((session, _read(path.with_name("record.json"), JobRecord)))
+            jobs = [_read(record, JobRecord) for record in sorted(path.parent.glob("jobs/*/record.json"))]
+            found.append((session, [job for job in jobs if job is not None]))
     return found
 
 

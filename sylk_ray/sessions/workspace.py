@@ -20,9 +20,11 @@ WORK_BRANCHES = "sylk-work/"
 _NEVER_COMMITTED = "".join(f"{glob}\n" for glob in CACHES)
 
 
-class Merged(NamedTuple):
-    """What became of a merge: the new commit on the session's branch, or the files in conflict."""
+class Plan(NamedTuple):
+    """A merge that has not happened yet: the new commit for the session's branch, which must be at ``head``; or the
+    files in conflict."""
 
+    head: str
     commit: str | None
     conflicts: tuple[str, ...] = ()
 
@@ -100,6 +102,28 @@ class Workspace:
         await git.run("reset", "--soft", "--quiet", commit)
         return commit
 
+    async def save(self, task: str) -> str:
+        """A commit that holds a worktree as it is, ignored files aside; the worktree, its index and its branch stay
+        as they are. For ``restore``."""
+        git = await self._git_of(task)
+        assert git.git_dir is not None
+        aside = Git(git.directory, git.git_dir, index=git.git_dir / "index.saved")
+        submodules = await submodules_of(git)
+        left_out = [f":(exclude,top,literal){path}" for path in submodules]
+        await aside.run("add", "--all", "--", ".", *left_out)
+        return await self._commit(git, await aside.line("write-tree"), "HEAD", f"{task}, while it is worked on")
+
+    async def restore(self, task: str, saved: str) -> None:
+        """Put a worktree back to what ``save`` found. Whoever worked there must be gone: a lock that a killed git
+        left behind is removed."""
+        git = await self._git_of(task)
+        assert git.git_dir is not None
+        for lock in ("index.lock", "index.saved.lock", "HEAD.lock"):
+            (git.git_dir / lock).unlink(missing_ok=True)
+        await git.run("read-tree", "--reset", "-u", saved)
+        await git.run("clean", "-ffdq")
+        await git.run("read-tree", "--reset", "HEAD")
+
     async def changes(self, task: str, base: str, commit: str) -> list[Change]:
         """What a commit changed, by file, with the numbers of the lines that it added."""
         return parse_diff(
@@ -112,29 +136,35 @@ class Workspace:
         """A commit's message."""
         return await self._git.run("show", "--no-patch", "--format=%B", commit)
 
-    async def merge(self, commit: str, message: str) -> Merged:
-        """Put a task's commit on the session's branch, as one commit on its head.
+    async def plan_merge(self, commit: str, message: str) -> Plan:
+        """What putting a task's commit on the session's branch, as one commit on its head, would come to.
 
-        The merge happens in git's object store: no checkout is involved, so none can be disturbed. Call it for one
-        commit at a time; the branch moves by compare-and-swap, so that a push from elsewhere is never lost.
+        The merge happens in git's object store: no checkout is involved, so none can be disturbed, and nothing has
+        changed until ``carry_out``. One plan at a time: it holds for the head that it was made for.
         """
-        for _ in range(5):
-            head = await self.head()
-            if head is None:
-                raise GitFailed(f"the branch {self.branch} is gone from {self._repo}", hint="someone deleted it")
-            code, output, errors = await self._git.try_run(
-                "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, commit
-            )
-            tree, *conflicts = [part for part in output.split("\0") if part]
-            if code == 1:
-                return Merged(None, tuple(sorted(set(conflicts))))
-            if code != 0:
-                raise GitFailed(f"merging {commit[:10]} into {self.branch} failed ({code}): {errors.strip()}")
-            merged = await self._commit(self._git, tree, head, message)
-            code, _, _ = await self._git.try_run("update-ref", f"refs/heads/{self.branch}", merged, head)
-            if code == 0:
-                return Merged(merged)
-        raise GitFailed(f"{self.branch} keeps moving while work is merged into it", hint="who else writes there?")
+        head = await self.head()
+        if head is None:
+            raise GitFailed(f"the branch {self.branch} is gone from {self._repo}", hint="someone deleted it")
+        code, output, errors = await self._git.try_run(
+            "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, commit
+        )
+        tree, *conflicts = [part for part in output.split("\0") if part]
+        if code == 1:
+            return Plan(head, None, tuple(sorted(set(conflicts))))
+        if code != 0:
+            raise GitFailed(f"merging {commit[:10]} into {self.branch} failed ({code}): {errors.strip()}")
+        return Plan(head, await self._commit(self._git, tree, head, message))
+
+    async def carry_out(self, plan: Plan) -> bool:
+        """Move the session's branch to a planned merge; True as well when it is there already, or beyond. False when
+        something else was put on the branch since, and a new plan is needed: a push from elsewhere is never lost."""
+        assert plan.commit is not None
+        code, _, _ = await self._git.try_run("update-ref", f"refs/heads/{self.branch}", plan.commit, plan.head)
+        if code == 0:
+            return True
+        branch = f"refs/heads/{self.branch}"
+        code, _, _ = await self._git.try_run("merge-base", "--is-ancestor", plan.commit, branch)
+        return code == 0
 
     async def close_worktree(self, task: str) -> None:
         """Remove a task's worktree and its work branch."""
@@ -145,7 +175,7 @@ class Workspace:
 
     async def close(self, *, delete_branch: bool = False) -> None:
         """Leave nothing in the repository but the session's branch, and with ``delete_branch`` not even that."""
-        if self._repo.exists():
+        if self._repo.exists() and (delete_branch or await self._has_left_something()):
             async with repository_lock(self._repo):
                 for task in await self._tasks():
                     await self._remove(task)
@@ -155,6 +185,26 @@ class Workspace:
                 if delete_branch:
                     await self._remove_branch()
         await asyncio.to_thread(self.directory.remove_work)
+
+    async def _has_left_something(self) -> bool:
+        """Whether there is a worktree or a work branch, by the files of git's own folder: many sessions that end at
+        once would stand in line for the repository otherwise, most of them for nothing."""
+        common = await self._common()
+        return await asyncio.to_thread(self._traces_in, common)
+
+    def _traces_in(self, common: Path) -> bool:
+        folder = self._work_branch("")
+        packed = common / "packed-refs"
+        return (
+            any(self.directory.worktrees.glob("*"))
+            or any(
+                Path(pointer.read_text().strip()).parent.parent == self.directory.worktrees
+                for pointer in (common / "worktrees").glob("*/gitdir")
+            )
+            or any((common / "refs" / "heads" / folder).glob("*"))
+            or (packed.exists() and f"refs/heads/{folder}" in packed.read_text(errors="replace"))
+            or (common / "reftable").exists()
+        )
 
     async def _remove_branch(self) -> None:
         if await self.head() is not None:

@@ -15,7 +15,8 @@ OUTPUT_CHARACTERS = 20_000
 
 @dataclass(frozen=True)
 class ToolContext:
-    """One agent's workplace. ``run_id`` marks its processes; no two that work at the same time share one."""
+    """One agent's workplace. ``run_id``, and the ``cell`` that they are started from, mark its processes; no two that
+    work at the same time share one."""
 
     worktree: Path
     private_dir: Path
@@ -24,6 +25,7 @@ class ToolContext:
     sandbox: Sandbox
     run_id: str
     on_line: Callable[[str], None] | None = None
+    cell: str = ""
     protected: frozenset[str] = frozenset()
     """Relative paths with changes of others, which write, delete and patch must not discard."""
 
@@ -45,7 +47,7 @@ class ToolContext:
             limits=limits,
             sandbox=self.sandbox,
             private_dir=self.private_dir,
-            run_id=self.run_id,
+            run_id=f"{self.run_id}@{self.cell}",
             env_extra=env_extra or {},
             output_path=self.new_artifact(artifact),
             on_line=self.on_line,

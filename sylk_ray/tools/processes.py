@@ -92,23 +92,26 @@ class RunProcesses:
         return _stop(lambda: {entry.pid for entry in self.living(search_markers=True)}, grace_s)
 
 
-def find_tool_processes(run_id_prefix: str | None = None) -> tuple[ToolProcess, ...]:
-    """Every living process that a tool run left, of the runs whose id starts so, or of all. A few ms."""
+def find_tool_processes(run_id_prefix: str | None = None, *, cell: str = "") -> tuple[ToolProcess, ...]:
+    """Every living process that a tool run left, of the runs whose id starts so and that a cell started, or of all.
+    A few ms."""
     table = process_table()
     own = _lineage(table)
     found: list[ToolProcess] = []
     for pid in sorted(table.keys() - own):
         run_id = _run_of(pid)
-        if run_id is not None and run_id.startswith(run_id_prefix or ""):
+        if run_id is None or not run_id.startswith(run_id_prefix or ""):
+            continue
+        if not cell or run_id.endswith(f"@{cell}"):
             found.append(ToolProcess(pid, run_id, _command_of(pid)))
     return tuple(found)
 
 
-async def kill_tool_processes(run_id_prefix: str | None = None, *, grace_s: float = 1.0) -> int:
+async def kill_tool_processes(run_id_prefix: str | None = None, *, cell: str = "", grace_s: float = 1.0) -> int:
     """End what ``find_tool_processes`` finds, with all descendants; how many there were at first."""
 
     def pids() -> set[int]:
-        marked = [each.pid for each in find_tool_processes(run_id_prefix)]
+        marked = [each.pid for each in find_tool_processes(run_id_prefix, cell=cell)]
         return {entry.pid for entry in descendants(process_table(), marked)}
 
     count = len(await asyncio.to_thread(pids))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
+
+import msgspec
 
 from sylk_ray.messaging import Address, Message, Request
 from sylk_ray.runtime import Agent, Context, handler
@@ -62,6 +65,52 @@ class WhereAmI(Request[str], frozen=True):
 
 class Wait(Request[None], frozen=True):
     pass
+
+
+class Mark(Message, frozen=True):
+    """Keep a text, and pass it on to another agent of the session; fails as long as there is a file ``unless``."""
+
+    text: str
+    to: str = ""
+    unless: str = ""
+
+
+class Marks(Request[list[str]], frozen=True):
+    pass
+
+
+class SayMark(Request[None], frozen=True):
+    """Tell a mark to a keeper of the same session."""
+
+    to: str
+    mark: Mark
+
+
+class Kept(msgspec.Struct):
+    texts: list[str] = []
+
+
+class Keeper(Agent[Kept]):
+    """A durable agent, which keeps what it is told."""
+
+    role = "keeper"
+
+    @handler()
+    async def mark(self, message: Mark, ctx: Context) -> None:
+        if message.unless and Path(message.unless).exists():
+            raise RuntimeError(f"{message.unless} is in the way")
+        self.state.texts.append(message.text)
+        await ctx.publish("marked", text=message.text)
+        if message.to:
+            await ctx.tell(ctx.address.beside("keeper", message.to), Mark(message.text))
+
+    @handler()
+    async def say(self, message: SayMark, ctx: Context) -> None:
+        await ctx.tell(ctx.address.beside("keeper", message.to), message.mark)
+
+    @handler()
+    async def marks(self, message: Marks, ctx: Context) -> list[str]:
+        return self.state.texts
 
 
 class Probe(Agent[None]):

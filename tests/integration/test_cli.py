@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
 import pytest
 
 from sylk_ray.tools import find_tool_processes
@@ -332,6 +333,211 @@ tasks:
     assert holders == []
 
 
+# -- sessions that stay, rest and are switched -------------------------------------------------------------------
+
+
+def quick_job(folder: Path, word: str) -> Path:
+    return job_in(
+        folder, f"name: quick\ntasks:\n  {word}: {{engineer: [{{run: 'echo x > {word}'}}]}}\n", f"{word}.yaml"
+    )
+
+
+def test_a_standing_session_runs_two_jobs_and_the_log_of_each_is_its_own(sylk, tmp_path, repo):
+    made = sylk.told("session", "create", "stays", "--repo", repo, "--weight", 2, "--max-pipelines", 3)
+    assert (made["standing"], made["group"]) == (True, {"weight": 2.0, "max_pipelines": 3, **dict.fromkeys(LIMITS)})
+    jobs = [
+        sylk.told("submit", quick_job(tmp_path, word), "--repo", repo, "--session", "stays", "--direct")["job_id"]
+        for word in ("one", "two")
+    ]
+
+    logs = [sylk("logs", job).output for job in jobs]
+    followed = [sylk("logs", job, "--follow").output for job in jobs]
+
+    for told in (logs, followed):
+        assert [told[0].count(word) for word in ("one: succeeded", "two: ", "job succeeded")] == [1, 0, 1]
+        assert [told[1].count(word) for word in ("one: ", "two: succeeded", "job succeeded")] == [0, 1, 1]
+    assert git(repo, "rev-list", "--count", "main..sylk/stays") == "2"
+    shown = sylk("session", "show", "stays").output
+    assert "it stays when its job is over" in shown
+    assert "limits: weight=2 max_pipelines=3" in shown
+    changed = sylk("session", "set", "stays", "weight=1", "max_pipelines=none", "cpu_slots=1.5")
+    assert (changed.code, changed.output) == (0, "session stays: cpu_slots=1.5\n")
+    wrong = sylk("session", "set", "stays", "wieght=3")
+    assert (wrong.code, 'did you mean "weight"?' in wrong.errors) == (2, True), wrong
+    assert sylk.told("session", "close", "stays")["closed"] is True
+
+
+LIMITS = ("max_engineers", "cpu_slots", "tokens_per_minute", "token_budget", "memory_mb")
+
+
+def test_a_job_is_paused_suspended_and_resumed_while_it_is_followed(sylk, tmp_path, repo):
+    path, release = waiting_job(tmp_path)
+    told = sylk.told("submit", path, "--repo", repo, "--session", "rests", "--direct", "--no-wait")
+    job = told["job_id"]
+    following = sylk.start("logs", job, "--follow")
+    lines_until(following, "the tester runs the tests")
+
+    assert "session rests is paused" in sylk("session", "pause", "rests").output
+    lines_until(following, "paused: a person paused its session")
+    assert f"job {job} is paused" in sylk("jobs").output
+    assert sylk("session", "resume", "rests").output.splitlines()[0] == "session rests is active"
+    lines_until(following, "it goes on")
+
+    suspended = sylk("session", "pause", "rests", "--suspend", "--now")
+    assert (suspended.code, "its agents are put away" in suspended.output) == (0, True), suspended
+    lines_until(following, f"suspended: a person suspended its session; `sylk resume {job}` lets it go on")
+    assert find_tool_processes(told["session_id"]) == ()
+    assert told["session_id"] not in sessions_with_agents(sylk)
+    illegal = sylk("session", "pause", "rests")
+    assert illegal.code == 1
+    assert "session rests is suspended and cannot become paused" in illegal.errors
+    assert f"job {job} is suspended: a person suspended its session; `sylk resume {job}`" in sylk("jobs").output
+    release.touch()
+    resumed = sylk("resume", job, "--wait", "--json")
+    assert (resumed.code, resumed.document()["status"]) == (0, "succeeded"), resumed
+
+    followed = end_of(following)
+    assert followed.code == 0
+    assert "job succeeded" in followed.output
+    over = sylk("resume", job)
+    assert (over.code, "there is nothing to resume" in over.errors) == (1, True), over
+
+
+def test_a_suspended_session_is_closed_without_being_resumed(sylk, tmp_path, repo):
+    path, _ = waiting_job(tmp_path)
+    told = sylk.told("submit", path, "--repo", repo, "--session", "given-up", "--direct", "--no-wait")
+    assert sylk("session", "pause", "given-up", "--suspend", "--now").code == 0
+
+    assert sylk.told("session", "close", "given-up", "--delete-branch")["closed"] is True
+
+    assert sylk.status_of(told["job_id"]) == "cancelled"
+    assert git(repo, "for-each-ref", "--format=%(refname:lstrip=2)").split() == ["main"]
+
+
+def test_the_foreground_session_is_switched_and_told(sylk, repo):
+    for name in ("here", "there"):
+        sylk.told("session", "create", name, "--repo", repo)
+        assert sylk("session", "switch", name).code == 0
+    assert sylk("session", "current").output.startswith("there (")
+    sylk("session", "switch", "here", "--pause")
+    listed = sylk("session", "list").output.splitlines()
+    assert [line.split()[:2] for line in listed if line.startswith("*")] == [["*", "here"]]
+    assert ["paused (here was switched to)" in line for line in listed if "sylk/there" in line] == [True]
+    for name in ("here", "there"):
+        sylk.told("session", "close", name)
+    assert sylk.told("session", "current") == {"session": None}
+
+
+def test_top_shows_what_a_job_holds(sylk, tmp_path, repo):
+    path, release = waiting_job(tmp_path)
+    told = sylk.told("submit", path, "--repo", repo, "--session", "watched", "--direct", "--no-wait")
+    until(lambda: at_work(sylk, "tester"), bool)
+
+    shares = until(lambda: sylk.told("top"), lambda told: told["shares"]["leases"])["shares"]
+    picture = sylk("top", "--once").output
+
+    lease = f"{told['session_id']}/pipeline/wait_here#1"
+    assert lease in [each["key"] for each in shares["leases"]]
+    assert "pipelines 1/200" in picture
+    assert [line for line in picture.splitlines() if line.startswith("pipeline/wait_here#1") and "watched" in line]
+    release.touch()
+    sylk.until_over(told["job_id"])
+
+
+def test_a_session_without_dead_letters_says_so(sylk, repo):
+    sylk.told("session", "create", "lettered", "--repo", repo)
+    assert sylk.told("dead-letters", "list", "lettered") == {"dead_letters": []}
+    assert sylk("dead-letters", "retry", "lettered", "m-1").code == 2
+    assert sylk("dead-letters", "list", "nothing").code == 2
+    sylk.told("session", "close", "lettered")
+
+
+def test_following_goes_on_when_the_gateway_is_killed(sylk, tmp_path, repo):
+    path, release = waiting_job(tmp_path)
+    job = sylk.told("submit", path, "--repo", repo, "--direct", "--no-wait")["job_id"]
+    following = sylk.start("logs", job, "--follow")
+    lines_until(following, "the tester runs the tests")
+    door = json.loads((sylk.home / "gateway.json").read_text())
+    gateway = psutil.Process(door["pid"])
+    assert gateway.cmdline()[0].startswith("ray::Gateway")
+
+    gateway.kill()
+
+    until(lambda: json.loads((sylk.home / "gateway.json").read_text())["pid"], lambda pid: pid != door["pid"])
+    release.touch()
+    followed = end_of(following)
+    assert followed.code == 0, followed
+    assert "job succeeded" in followed.output
+    assert "started on branch" not in followed.output
+
+
+# -- a runtime with room for one, which is ended and started again -----------------------------------------------
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Sylk]:
+    """A runtime of the test's own, for one session at a time and without a dashboard."""
+    sylk = Sylk(tmp_path / "small", SYLK_MAX_SESSIONS="1")
+    try:
+        assert sylk("up", "--num-cpus", 2, "--no-dashboard").code == 0
+        yield sylk
+    finally:
+        down = sylk("down", "--now")
+        sylk.close()
+    assert down.code == 0, down
+
+
+def test_a_job_that_has_no_room_waits_and_a_runtime_that_is_ended_leaves_it_to_be_resumed(small, tmp_path, repo):
+    path, release = waiting_job(tmp_path)
+    first = small.told("submit", path, "--repo", repo, "--session", "first", "--no-wait")["job_id"]
+    queued = small.start("submit", quick_job(tmp_path, "second"), "--repo", repo, "--session", "second")
+    lines_until(queued, "queued: 1st in line")
+    refused = small("submit", quick_job(tmp_path, "third"), "--repo", repo, "--session", "third", "--no-queue")
+    assert (refused.code, "max_sessions is 1" in refused.errors) == (1, True), refused
+    assert "third" not in git(repo, "for-each-ref")
+    told = {job["name"]: job["waiting"] for job in small.told("jobs")["jobs"] if job["status"] == "queued"}
+    assert [(name, waiting[:11]) for name, waiting in told.items()] == [("quick", "1st in line")]
+    following = small.start("logs", first, "--follow")
+    lines_until(following, "the tester runs the tests")
+
+    down = small("down", "--json")
+
+    assert (down.code, down.document()["stopped"]) == (0, True), down
+    assert first in down.document()["resumable"]
+    for process in (following, queued):
+        ended = end_of(process)
+        assert ended.code == 1, ended
+        assert "the runtime was ended before job" in ended.errors
+        assert "sylk resume" in ended.errors
+    assert small("up", "--num-cpus", 2, "--no-dashboard").code == 0
+    jobs = {job["session"]: job for job in small.told("jobs")["jobs"]}
+    assert [(name, job["status"]) for name, job in sorted(jobs.items())] == [
+        ("first", "suspended"),
+        ("second", "suspended"),
+    ]
+    assert small("resume", first).output.splitlines()[0] == f"job {first} is running"
+    resumed = small("resume", jobs["second"]["job_id"])
+    assert "is queued: 1st in line" in resumed.output
+    release.touch()
+    assert small.until_over(first) == "succeeded"
+    assert small.until_over(jobs["second"]["job_id"]) == "succeeded"
+    assert git(repo, "rev-list", "--count", "main..sylk/first") == "1"
+
+
+def test_down_waits_for_running_and_queued_jobs_when_it_is_told_to(small, tmp_path, repo):
+    path, release = waiting_job(tmp_path)
+    small.told("submit", path, "--repo", repo, "--session", "first", "--no-wait")
+    small.told("submit", quick_job(tmp_path, "second"), "--repo", repo, "--session", "second", "--no-wait")
+    downing = small.start("down", "--wait", "--json")
+    assert downing.stderr is not None
+    assert "waiting for all jobs to end" in downing.stderr.readline()
+    release.touch()
+    down = end_of(downing)
+    assert (down.code, down.document()) == (0, {"stopped": True, "resumable": []}), down
+    for name in ("first", "second"):
+        assert git(repo, "rev-list", "--count", f"main..sylk/{name}") == "1"
+
+
 # -- wrong input -------------------------------------------------------------------------------------------------
 
 _TASK = "engineer: [{write: {path: x, content: x}}]"
@@ -413,7 +619,11 @@ def test_a_wrong_variable_ends_with_2(sylk, job_file, repo, variables):
 
 @pytest.mark.parametrize(
     "command",
-    [("logs", "j-nothing"), ("cancel", "j-nothing"), ("session", "show", "nothing"), ("session", "close", "nothing")],
+    [
+        *(("logs", "j-nothing"), ("cancel", "j-nothing"), ("resume", "j-nothing")),
+        *(("session", each, "nothing") for each in ("show", "pause", "resume", "switch", "close")),
+        ("session", "set", "nothing", "weight=1"),
+    ],
     ids=" ".join,
 )
 def test_what_is_not_known_ends_with_2(sylk, command):

@@ -41,12 +41,14 @@ def test_the_demo_leaves_a_branch_of_tested_commits(tmp_path):
 
 
 @pytest.mark.timeout(300)
-def test_a_first_job_and_a_look_around(tmp_path):
-    # One shell for both blocks, as a reader has; whatever happens, the runtime is ended.
-    assert len(SHELL) == 3
-    output = bash(f"trap 'sylk down --now >/dev/null' EXIT\n{SHELL[1]}\n{SHELL[2]}", tmp_path)
+def test_a_first_job_a_look_around_and_a_job_that_outlives_its_runtime(tmp_path):
+    # One shell for all blocks, as a reader has; whatever happens, the runtime is ended.
+    assert len(SHELL) == 4
+    output = bash("trap 'sylk down --now >/dev/null' EXIT\n" + "\n".join(SHELL[1:]), tmp_path)
     assert "Use pathlib" in output
     assert "Say so" in output
+    assert "suspended" in output
+    assert output.rstrip().splitlines().count("two") == 1
 
 
 def test_the_python_examples_run(tmp_path):

@@ -1,61 +1,89 @@
-"""What stress tests work on, and what they may not leave."""
+"""What stress tests work on."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from sylk_ray.sessions import JobRecord
-from sylk_ray.tools import find_tool_processes
-from tests.cluster import Runtime
-from tests.unit.sessions.conftest import git, new_repository
+from sylk_ray.gateway.client import GatewayClient
+from sylk_ray.runtime.cluster.head import ray_environment
+from tests.integration.command import Sylk
+from tests.unit.sessions.conftest import new_repository
+
+from .waiting_job import WaitingJob
 
 
 @dataclass(frozen=True)
-class Left:
-    """What there is of jobs that are over."""
+class OwnRay:
+    """A runtime whose Ray may be killed: started by the command, apart from the cluster of all other tests."""
 
-    tool_processes: int = 0
-    worktrees: int = 0
-    work_branches: int = 0
-    agents: int = 0
-    placement_groups: int = 0
+    sylk: Sylk
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the command knows of it."""
+        return json.loads((self.sylk.home / "runtime.json").read_text())
+
+    def up(self) -> None:
+        """Start it, unless it runs."""
+        done = self.sylk("up", "--num-cpus", 2, "--no-dashboard")
+        assert done.code == 0, done
+
+    def family(self) -> list[psutil.Process]:
+        """All its processes, the keeper first."""
+        keeper = psutil.Process(self.state["head_pid"])
+        return [keeper, *keeper.children(recursive=True)]
+
+    def submit(self, job: WaitingJob, repo: Path) -> dict[str, Any]:
+        """Run a job directly, and do not wait for it."""
+        path = job.write()
+        return self.sylk.told("submit", path, "--repo", repo, "--session", job.name, "--direct", "--no-wait")
+
+    def resume(self, job_id: str) -> None:
+        """Let a suspended job go on."""
+        GatewayClient(self.sylk.home).post(f"/jobs/{job_id}/resume")
+
+    def ray(self, look: str) -> str:
+        """What an expression says on its Ray, in a process of its own: this one has joined another."""
+        join = f"from sylk_ray.runtime.cluster.bootstrap import connect; connect({self.state['address']!r})"
+        program = f"{join}; import ray; print({look})"
+        environment = ray_environment(self.sylk.home)
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip().splitlines()[-1]
+
+    def until_succeeded(self, job_id: str) -> None:
+        status = self.sylk.until_over(job_id)
+        assert status == "succeeded", self.sylk("logs", job_id).output
 
 
-NOTHING = Left()
-
-
-def errors_of(record: JobRecord) -> str:
-    """Everything that is said to have gone wrong."""
-    return "\n".join(f"{each.error}" for each in (record, *record.tasks.values()) if each.error)
-
-
-async def left_of(runtime: Runtime, repo: Path, records: list[JobRecord]) -> Left:
-    """Look for the traces of these jobs."""
-    from ray.util.placement_group import placement_group_table
-
-    sessions = {record.session_id for record in records}
-    groups = [group["name"] for group in placement_group_table().values() if group["state"] != "REMOVED"]
-    return Left(
-        tool_processes=sum(len(find_tool_processes(f"{session}.")) for session in sessions),
-        worktrees=git(repo, "worktree", "list", "--porcelain").count("worktree ") - 1,
-        work_branches=len(git(repo, "for-each-ref", "refs/heads/sylk-work").splitlines()),
-        agents=sum(agent.session in sessions for agent in (await runtime.census()).agents),
-        placement_groups=sum(name.removeprefix("sylk-") in sessions for name in groups),
+@pytest.fixture(scope="session")
+def own_ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnRay]:
+    sylk = Sylk(
+        tmp_path_factory.mktemp("own") / "home",
+        SYLK_CELLS="2",
+        SYLK_WARM_CELLS="0",
+        SYLK_PLACEMENT_TIMEOUT_S="8",
+        PYTHONPATH=os.environ["PYTHONPATH"],
     )
-
-
-async def until_nothing_is_left(runtime: Runtime, repo: Path, records: list[JobRecord], most: Left) -> None:
-    """Clearing away goes on for a moment after a job is over."""
-    await runtime.until(lambda: left_of(runtime, repo, records), lambda left: left == most, seconds=20)
-
-
-async def open_files(runtime: Runtime) -> dict[int, int]:
-    """The number of open files of each cell with agents, by process."""
-    return {cell.pid: psutil.Process(cell.pid).num_fds() for cell in await runtime.cells()}
+    ray = OwnRay(sylk)
+    try:
+        ray.up()
+        yield ray
+    finally:
+        down = sylk("down", "--now")
+        sylk.close()
+    assert down.code == 0, down
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
-"""The state directory's disk is full: the job says so, the runtime goes on, and works again when there is room."""
+"""The state directory's disk is full: sessions stop and say so, and go on when there is room."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from sylk_ray.errors import SylkError
 from sylk_ray.sessions import JobState
 from tests.unit.sessions.conftest import git
 
-from .conftest import NOTHING, Left, errors_of, until_nothing_is_left
+from .following import Following
+from .traces import NOTHING, Left, errors_of, until_nothing_is_left
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ BUDGET = Budget()
 FILLING = """
 name: filling
 tasks:
-  fill: {engineer: [{run: "head -c 50000000 /dev/zero > large"}], retries: 1}
+  fill: {engineer: [{run: "head -c 50000000 /dev/zero > large"}]}
 """
 LOUD = """
 name: loud
@@ -57,36 +58,48 @@ def small_home(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 async def runtime(small_home, start):
-    return await start(density="packed", cells=1)
+    return await start(density="packed", cells=1, gateway=True)
 
 
-def fill(home: Path) -> Path:
-    """Take all the room there is."""
-    path = home / "filler"
-    with path.open("wb", buffering=0) as file:
-        for size in (1 << 16, 1):
-            try:
-                while True:
-                    file.write(b"x" * size)
-            except OSError:
-                continue
-    return path
+@pytest.fixture
+def filler(runtime) -> Iterator[Callable[[], Path]]:
+    """Take all the room there is, with a file that goes before the runtime ends."""
+    path = runtime.settings.home / "filler"
+
+    def fill() -> Path:
+        with path.open("wb", buffering=0) as file:
+            for size in (1 << 16, 1):
+                try:
+                    while True:
+                        file.write(b"x" * size)
+                except OSError:
+                    continue
+        return path
+
+    yield fill
+    path.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("job", [FILLING, LOUD], ids=["by its work", "by its output"])
-async def test_a_tool_that_fills_the_disk_fails_its_job_and_the_next_one_succeeds(runtime, repo, job):
-    record = await runtime.run(job, repo)
+@pytest.mark.parametrize(("job", "filled"), [(FILLING, "large"), (LOUD, "*.log")], ids=["by its work", "by its output"])
+async def test_a_tool_that_fills_the_disk_stops_its_session_and_fails_when_there_is_room(runtime, repo, job, filled):
+    record = await runtime.submit(job, repo)
+    following = Following(runtime, record.job_id)
 
+    stalled = await following.until_seen("session.stalled")
+    for path in (runtime.settings.home / "sessions" / record.session_id).rglob(filled):
+        path.unlink()
+    record = await runtime.until_over(record.job_id)
+
+    assert "room" in str(stalled.data) or "full" in str(stalled.data)
     assert record.status is JobState.FAILED
     assert "No space left on device" in errors_of(record)
+    await following.end()
     await until_nothing_is_left(runtime, repo, [record], BUDGET.left)
-    for log in (runtime.settings.home / "sessions" / record.session_id / "artifacts").rglob("*.log"):
-        log.unlink()
     assert (await runtime.run(MODEST, repo)).status is JobState.SUCCEEDED
 
 
-async def test_a_job_for_a_full_disk_is_refused_and_taken_when_there_is_room(runtime, repo):
-    filler = fill(runtime.settings.home)
+async def test_a_job_for_a_full_disk_is_refused_and_taken_when_there_is_room(runtime, repo, filler):
+    filled = filler()
     before = git(repo, "for-each-ref")
 
     with pytest.raises(SylkError, match="No space left on device") as refused:
@@ -95,26 +108,43 @@ async def test_a_job_for_a_full_disk_is_refused_and_taken_when_there_is_room(run
     assert str(runtime.settings.home) in refused.value.message
     assert "make room" in refused.value.hint
     assert git(repo, "for-each-ref") == before
-    filler.unlink()
+    filled.unlink()
     assert (await runtime.run(MODEST, repo, "demo")).status is JobState.SUCCEEDED
 
 
-async def test_a_job_whose_disk_becomes_full_while_it_runs_ends_and_says_so(runtime, repo):
-    home = runtime.settings.home
+async def test_a_job_whose_journal_hits_the_full_disk_stops_and_succeeds_when_there_is_room(
+    runtime, repo, tmp_path, filler
+):
+    granted = tmp_path / "granted"
+    granted.mkdir()
     job = f"""
 name: meanwhile
+sandbox: {{write: [{granted}]}}
 tasks:
-  wait_here: {{engineer: [{{run: "while [ ! -s {home}/filler ]; do sleep 0.02; done; cat {home}/filler > x"}}]}}
-  after: {{depends_on: [wait_here], engineer: [{{write: {{path: y, content: y}}}}]}}
+  wait_here:
+    engineer:
+      - run: "seq 3000; echo run >> {granted}/log; while [ ! -e {granted}/full ]; do sleep 0.02; done; true"
+      - write: {{path: y, content: y}}
+  after: {{depends_on: [wait_here], engineer: [{{write: {{path: z, content: z}}}}]}}
 """
     record = await runtime.submit(job, repo)
-    await runtime.until(lambda: runtime.at_work("engineer"), bool)
+    following = Following(runtime, record.job_id)
+    await following.until_seen("task.state")
 
-    filler = fill(home)
+    async def runs() -> bool:
+        return (granted / "log").exists()
+
+    await runtime.until(runs, bool)
+    filled = filler()
+    (granted / "full").touch()
+
+    await following.until_seen("session.stalled")
+    assert (await runtime.job(record.job_id)).status is JobState.RUNNING
+    filled.unlink()
     record = await runtime.until_over(record.job_id)
 
-    assert record.status is JobState.FAILED
-    assert "No space left on device" in errors_of(record)
-    filler.unlink()
+    assert (record.status, record.error) == (JobState.SUCCEEDED, None)
+    kinds = [event.kind for event in await following.end()]
+    assert kinds.index("session.stalled") < kinds.index("session.unstalled") < kinds.index("job.finished")
+    assert (granted / "log").read_text() == "run\n"
     await until_nothing_is_left(runtime, repo, [record], BUDGET.left)
-    assert (await runtime.run(MODEST, repo)).status is JobState.SUCCEEDED

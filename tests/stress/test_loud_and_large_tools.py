@@ -10,7 +10,7 @@ import psutil
 from sylk_ray.sessions import JobState
 from tests.unit.sessions.conftest import git
 
-from .conftest import NOTHING, Left, until_nothing_is_left
+from .traces import NOTHING, Left, until_nothing_is_left
 
 JOB = """
 name: measureless

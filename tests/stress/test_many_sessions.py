@@ -11,7 +11,7 @@ import pytest
 from sylk_ray.sessions import JobState
 from tests.unit.sessions.conftest import git
 
-from .conftest import NOTHING, Left, open_files, until_nothing_is_left
+from .traces import NOTHING, Left, open_files, until_nothing_is_left
 
 JOB = "name: many\ntasks:\n" + "".join(
     f"  t{n}: {{engineer: [{{write: {{path: 'made{n}', content: '{n}'}}}}], tester: 'test -s made{n}'}}\n"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 from collections.abc import Awaitable, Callable
 
 from ray._raylet import setproctitle  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
 
 from sylk_ray.config import Settings
+from sylk_ray.home import session_directory
 from sylk_ray.runtime.clock import SystemClock
 from sylk_ray.runtime.cluster.metrics import RayMetrics
 from sylk_ray.runtime.cluster.transport import RayTransport
 from sylk_ray.runtime.host import Host
-from sylk_ray.runtime.journal import MemoryJournal
+from sylk_ray.runtime.journal import SqliteJournals
 from sylk_ray.runtime.roles import Roles
 from sylk_ray.runtime.watchdog import Watchdog
 
@@ -39,7 +41,9 @@ class Body:
             cell,
             roles=Roles.installed(settings.extra_roles),
             transport=RayTransport(),
-            journal=MemoryJournal(),
+            journals=SqliteJournals(
+                functools.partial(session_directory, settings.home), durability=settings.journal_durability
+            ),
             clock=SystemClock(),
             settings=settings,
             metrics=metrics,
@@ -82,6 +86,7 @@ class Body:
         while True:
             await asyncio.sleep(idle_s / 4)
             await self.host.deactivate_idle(idle_s)
+            await self.host.prune()
 
 
 def _role_in(task_name: str) -> str:

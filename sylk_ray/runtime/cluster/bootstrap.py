@@ -21,10 +21,12 @@ from ray.exceptions import RayError
 from sylk_ray.config import Settings
 from sylk_ray.errors import SylkError
 from sylk_ray.runtime.cluster.factory import CellFactory, CellHandle
+from sylk_ray.runtime.cluster.shared_state import mark_state
 from sylk_ray.runtime.cluster.transport import NAMESPACE
 from sylk_ray.runtime.directory import SYSTEM_CELL
 
 GATEWAY_CELL = "gateway"
+SYSTEM_SERVICE = "actors.coordinator:serve"
 GATEWAY_SERVICE = "sylk_ray.gateway.app:serve"
 
 
@@ -34,14 +36,17 @@ def connect(address: str) -> None:
 
 
 async def bring_up(settings: Settings) -> None:
-    """Create the system and the gateway cells, unless they are there. Raises PlacementFailed."""
+    """Create the system and the gateway cells, unless they are there. They are on this node and nowhere else: it
+    sees the state directory, and the gateway listens on this machine's loopback. Raises PlacementFailed."""
+    await asyncio.to_thread(mark_state, settings)
+    node = ray.get_runtime_context().get_node_id()
     factory = CellFactory(settings)
     wanted: dict[str, dict[str, Any]] = {
-        SYSTEM_CELL: {"class_name": "System", "title": "System(guide, fleet)"},
+        SYSTEM_CELL: {"class_name": "System", "title": "System(guide, fleet)", "service": SYSTEM_SERVICE},
         GATEWAY_CELL: {"class_name": "Gateway", "title": "Gateway(http)", "service": GATEWAY_SERVICE},
     }
     missing = [name for name in wanted if not _exists(name)]
-    await asyncio.gather(*(factory.create(cell=name, **wanted[name]) for name in missing))
+    await asyncio.gather(*(factory.create(cell=name, restarts=-1, node=node, **wanted[name]) for name in missing))
 
 
 async def take_down() -> None:

@@ -16,7 +16,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,6 +25,7 @@ import ray
 from sylk_ray.config import Settings
 from sylk_ray.messaging import SHARED, Address, Request
 from sylk_ray.runtime.cluster.body import Body
+from sylk_ray.runtime.cluster.shared_state import shares_state
 from sylk_ray.runtime.directory import SessionBinding
 from sylk_ray.runtime.slots import AgentInfo
 
@@ -44,19 +45,27 @@ class CellInfo(msgspec.Struct, frozen=True):
     sessions: list[str]
     agents: int
     blocked_by: str = ""
+    purpose: str = ""
+    """What the cell was made for, when it holds one session or one agent alone."""
+    home: str = ""
+    bindings: list[SessionBinding] = []
+    """The sessions that are open in it, whether any agent of theirs lives or not."""
 
 
 class Cell:
     """A host in a process of its own. ``title`` is what the Ray dashboard shows for it.
 
-    ``service`` is ``module:function`` of a Service to start beside the agents.
+    ``service`` is ``module:function`` of a Service to start beside the agents. ``purpose`` is kept for a fleet that
+    has to find out again what the cells are for.
 
     It may have no coroutine method, not one: Ray would take it for an async actor, run each group's calls on an
     event loop, and a call that waits would hold up all others of its group.
     """
 
-    def __init__(self, cell: str, settings: str, title: str = "", service: str = "") -> None:
+    def __init__(self, cell: str, settings: str, title: str = "", service: str = "", purpose: str = "") -> None:
         self._cell = cell
+        self._purpose = purpose
+        self._ended = threading.Event()
         self._title = title
         self._settings = Settings.model_validate_json(settings)
         # A batch changes threads four times on its way in; at Python's 5 ms a busy handler holds each of them up.
@@ -92,15 +101,40 @@ class Cell:
         return accepted.result()
 
     @ray.method(concurrency_group="control")
-    def adopt(self, title: str = "") -> str:
-        """Take an idle cell into use; answers its node."""
+    def adopt(self, title: str = "") -> tuple[str, int, bool]:
+        """Take an idle cell into use; answers its node, its process, and whether the runtime's state directory is
+        seen there."""
         self._title = title
-        return ray.get_runtime_context().get_node_id()
+        return ray.get_runtime_context().get_node_id(), os.getpid(), shares_state(self._settings)
+
+    @ray.method(concurrency_group="lifeline")
+    def linger(self) -> None:
+        """Returns when the cell is stopped in order; the call fails when its process dies."""
+        self._ended.wait()
+
+    @ray.method(concurrency_group="pulse")
+    def ping(self) -> None:
+        """The cell lives."""
 
     @ray.method(concurrency_group="control")
     def open_session(self, binding: SessionBinding) -> None:
         """Host a session's agents from now on."""
-        self._on_loop(_call(self._host.open_session, binding))
+        self._on_loop(self._host.open_session(binding))
+
+    @ray.method(concurrency_group="control")
+    def recover(self, session: str) -> None:
+        """Bring back what dead cells held of a session."""
+        self._on_loop(self._host.recover_session(session))
+
+    @ray.method(concurrency_group="control")
+    def fence_off(self, session: str, cell: str) -> None:
+        """See to it that a replaced cell writes nothing more into a session's journal."""
+        self._on_loop(self._host.fence_off(session, cell))
+
+    @ray.method(concurrency_group="control")
+    def suspend_session(self, session: str, grace_s: float) -> None:
+        """Put a session's agents away so that they can go on later."""
+        self._on_loop(self._host.suspend_session(session, grace_s), grace_s + CONTROL_TIMEOUT_S)
 
     @ray.method(concurrency_group="control")
     def close_session(self, session: str) -> None:
@@ -124,6 +158,9 @@ class Cell:
             self._host.sessions(),
             len(self._host.agents()),
             self._watchdog.blocking,
+            self._purpose,
+            str(self._settings.home),
+            self._host.bindings(),
         )
 
     @ray.method(concurrency_group="control")
@@ -141,6 +178,7 @@ class Cell:
     def stop(self, grace_s: float = 5.0) -> None:
         """Orderly end of the agents and of the service; the process itself is ended by whoever asked."""
         self._on_loop(self._body.stop(grace_s), grace_s + CONTROL_TIMEOUT_S)
+        self._ended.set()
 
     def _on_loop(self, work: Awaitable[ResultT] | Coroutine[Any, Any, ResultT], timeout: float = 60.0) -> ResultT:
         return asyncio.run_coroutine_threadsafe(_await(work), self._loop).result(timeout)
@@ -150,13 +188,15 @@ async def _await(work: Awaitable[ResultT]) -> ResultT:
     return await work
 
 
-async def _call(function: Callable[..., ResultT], *arguments: Any) -> ResultT:
-    return function(*arguments)
+def actor_class(name: str = "Cell", *, restarts: int = 0) -> Any:
+    """The Ray actor class of a cell under another name: the Ray dashboard shows it as the actor's class.
 
-
-def actor_class(name: str = "Cell") -> Any:
-    """The Ray actor class of a cell under another name: the Ray dashboard shows it as the actor's class."""
+    ``restarts`` is Ray's max_restarts: -1 for the system's own cells, which come back empty under their names; any
+    other cell is replaced by the fleet.
+    """
     cls = Cell if name == "Cell" else type(name, (Cell,), {"__module__": Cell.__module__, "__qualname__": name})
     return ray.remote(  # pyright: ignore[reportCallIssue]
-        max_restarts=0, max_task_retries=0, concurrency_groups={"ingress": 1, "control": 4}
+        max_restarts=restarts,
+        max_task_retries=0,
+        concurrency_groups={"ingress": 1, "control": 4, "lifeline": 1, "pulse": 1},
     )(cls)

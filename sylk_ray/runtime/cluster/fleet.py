@@ -7,157 +7,199 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
+import msgspec
 import ray
-from ray.exceptions import ActorDiedError, ActorUnavailableError, RayError
-from ray.util.placement_group import PlacementGroup
+from ray.exceptions import ActorDiedError
 
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import SHARED, Address, CellLost, UnknownAddress
 from sylk_ray.runtime.agent import Agent, handler
-from sylk_ray.runtime.cluster.factory import AGENT_CPUS, CELL_CPUS, CellFactory, CellHandle
-from sylk_ray.runtime.cluster.transport import NAMESPACE
+from sylk_ray.runtime.cluster.cell_watch import CellWatch, told
+from sylk_ray.runtime.cluster.census import gateway_handles, take_census
+from sylk_ray.runtime.cluster.factory import CellFactory, CellHandle
+from sylk_ray.runtime.cluster.inheritance import Inheritance, living_cells
+from sylk_ray.runtime.cluster.own_cells import OwnCells
 from sylk_ray.runtime.cluster.warm_pool import WarmPool
 from sylk_ray.runtime.context import Context
-from sylk_ray.runtime.directory import ROUTER, Density, Located, LocateSession, Place, SessionBinding
+from sylk_ray.runtime.directory import Density, Located, LocateSession, Place, SessionBinding
 from sylk_ray.runtime.fleet_messages import (
     CellDied,
-    CellStatus,
     Census,
     CloseSession,
+    GetResources,
     OpenSession,
     ReleaseGroup,
+    Resources,
+    SessionLost,
     ShutDown,
+    SuspendSession,
     TakeCensus,
 )
-from sylk_ray.runtime.placement import Packing
+from sylk_ray.runtime.placement import Packing, PlacementFailed
+from sylk_ray.runtime.supervision import RestartPolicy, Restarts
+from sylk_ray.runtime.turns import Turns
 
 GUIDE = Address(SHARED, "guide", "main")
-WATCH_EVERY_S = 2.0
+
+TRY_AGAIN_S = 1.0
 
 log = logging.getLogger("sylk.fleet")
 
 
 class Fleet(Agent[None]):
-    """Creates cells, keeps a warm pool, places sessions and groups by the density, and notices dead cells.
+    """Creates cells, keeps a warm pool, places sessions and groups by the density, and replaces dead cells.
 
     Handlers are concurrent, because creating a cell takes half a second and looking one up must not wait for it;
-    what must not interleave is behind a lock a session.
+    what must not interleave is behind a lock a session. It keeps nothing on disk: one that was killed finds the cells
+    in Ray, and asks them what they hold.
     """
 
     role = "fleet"
 
     async def on_activate(self, ctx: Context) -> None:
-        """Start the warm pool and the watch."""
+        """Find the cells that there are, start the warm pool and the watch."""
         settings = ctx.settings
+        self._ctx = ctx
         self._density: Density = settings.density
         self._settings = settings
-        self._factory = CellFactory(settings)
+        self._factory = CellFactory(settings, self._cells_on)
         self._pool = WarmPool(self._factory, settings.warm_cells if settings.density == "packed" else 0)
-        cpus = int(ray.cluster_resources().get("CPU", 1))
-        self._packing = Packing(most_cells=settings.cells or max(1, cpus), slack=settings.group_slack)
+        self._packing = Packing(most_cells=settings.cells or await _cpus(), slack=settings.group_slack)
         self._cells: dict[str, CellHandle] = {}
         self._bindings: dict[str, SessionBinding] = {}
-        self._groups: dict[str, PlacementGroup] = {}
-        self._owned: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
+        self._own = OwnCells(self._factory, settings, self._began)
         self._opened: set[tuple[str, str]] = set()
-        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._deaths: defaultdict[str, Restarts] = defaultdict(
+            lambda: Restarts(RestartPolicy(most=settings.session_restarts, within_s=60.0, first_s=0.0))
+        )
+        self._turns = Turns()
         self._growing = asyncio.Lock()
+        self._chores: set[asyncio.Task[None]] = set()
+        self._watch = CellWatch(settings.cell_silence_s, self._cell_died)
+        await self._inherit()
         self._pool.fill()
-        self._watch = asyncio.create_task(self._watch_cells(ctx))
 
     async def on_deactivate(self) -> None:
         """Stop watching; the cells stay."""
-        self._watch.cancel()
+        self._watch.close()
+        for chore in list(self._chores):
+            chore.cancel()
+
+    async def _inherit(self) -> None:
+        """Take over what an earlier fleet of this runtime has left."""
+        inheritance: Inheritance = await living_cells(self._settings)
+        if self._density == "packed":
+            self._pool.take_over(inheritance.idle())
+        else:
+            for handle in inheritance.idle():
+                await handle.kill()
+        own: dict[str, CellHandle] = {}
+        for handle, info in inheritance.held():
+            self._began(handle)
+            self._opened.update((handle.cell, binding.session) for binding in info.bindings)
+            if info.purpose:
+                own[info.purpose] = handle
+            else:
+                self._packing.add_cell(handle.cell, handle.node)
+        await self._own.take_over(inheritance.placement_groups, own)
+        for binding, groups in inheritance.sessions():
+            self._bindings[binding.session] = binding
+            if binding.router_cell not in self._cells:
+                self._soon(self._rehouse(binding.session, binding.router_cell, "it died with the fleet"))
+            if self._density == "packed":
+                self._packing.restore(binding.session, binding.router_cell, groups)
 
     @handler(concurrent=True)
     async def open_session(self, message: OpenSession, ctx: Context) -> SessionBinding:
         """Place a session's router; the same binding when it is asked again."""
         session = message.session
-        async with self._locks[session]:
-            if session in self._bindings:
-                return self._bindings[session]
-            while True:
-                home = await self._home_of(session)
-                binding = SessionBinding(session, home.cell, self._density)
+        async with self._turns.of(session):
+            binding = self._bindings.get(session)
+            if binding is None:
+                self._own.limit(session, message.group)
                 try:
-                    await self._open_on(home, binding)
-                except ActorDiedError as problem:
-                    if self._density != "packed":
-                        raise CellLost(f"{home.cell} died before session {session} was opened on it") from problem
-                    # It died since the watch looked last. Nothing of this session was on it, so another will do.
-                    self._packing.close_session(session)
-                    await self._cell_died(home, _why(problem), ctx)
-                    continue
-                # Only now: whoever learns of the binding may send there at once.
-                self._bindings[session] = binding
-                return binding
+                    binding = await self._settle(SessionBinding(session, "", self._density))
+                except BaseException:
+                    await asyncio.shield(self._put_away(session, None))
+                    raise
+            if message.recover:
+                await self._recover(binding)
+            return binding
 
     @handler(concurrent=True)
     async def locate(self, message: LocateSession, ctx: Context) -> SessionBinding:
-        """Where a session's router lives."""
-        binding = self._bindings.get(message.session)
-        if binding is None:
-            raise UnknownAddress(f"there is no open session {message.session!r}", hint="see `sylk session list`")
-        return binding
+        """Where a session's router lives; while it moves, the answer waits."""
+        session = message.session
+        if session not in self._bindings:
+            raise UnknownAddress(f"there is no open session {session!r}", hint="see `sylk session list`")
+        async with self._turns.of(session):
+            binding = self._bindings.get(session)
+            if binding is None:
+                raise UnknownAddress(f"there is no open session {session!r}", hint="see `sylk session list`")
+            return binding
 
     @handler(concurrent=True)
     async def place(self, message: Place, ctx: Context) -> Located:
         """The cell for an agent, with its session opened there."""
         session = message.session
-        async with self._locks[session]:
+        async with self._turns.of(session):
             binding = self._bindings.get(session)
             if binding is None:
                 raise UnknownAddress(f"there is no open session {session!r}")
-            while True:
-                if binding.router_cell not in self._cells:
-                    raise CellLost(f"{binding.router_cell}, the home of session {session}, died")
-                if self._density == "packed":
-                    handle = self._cells[self._packing.place(session, message.name)]
-                elif self._density == "session":
-                    handle = self._cells[binding.router_cell]
-                else:
-                    handle = await self._dedicated(session, message.role, message.name)
-                try:
-                    await self._open_on(handle, binding)
-                except ActorDiedError as problem:
-                    if self._density != "packed":
-                        agent = Address(session, message.role, message.name)
-                        raise CellLost(f"{handle.cell} died before {agent} lived there") from problem
-                    # As above: nothing of this session was on it yet.
-                    self._packing.release(session, message.name)
-                    await self._cell_died(handle, _why(problem), ctx)
-                    continue
-                return Located(handle.cell)
+            if binding.router_cell not in self._cells:
+                raise CellLost(f"{binding.router_cell}, the home of session {session}, died")
+            if self._density == "packed":
+                handle = self._cells[self._packing.place(session, message.name)]
+            elif self._density == "session":
+                handle = self._cells[binding.router_cell]
+            else:
+                handle = await self._own.dedicated(session, message.role, message.name)
+            try:
+                await self._open_on(handle, binding)
+            except ActorDiedError as problem:
+                await self._cell_died(handle, told(problem))
+                agent = Address(session, message.role, message.name)
+                raise CellLost(f"{handle.cell} died before {agent} lived there") from problem
+            return Located(handle.cell)
 
     @handler(concurrent=True)
     async def close_session(self, message: CloseSession, ctx: Context) -> None:
         """Put a session's agents away; done when it was not open."""
-        session = message.session
-        async with self._locks[session]:
-            if self._bindings.pop(session, None) is None:
-                self._locks.pop(session, None)
-                return
-            opened = [cell for cell, opened in self._opened if opened == session]
-            self._opened -= {(cell, session) for cell in opened}
-            handles = [*self._gateway(), *(self._cells[cell] for cell in opened if cell in self._cells)]
-            ctx.session_over(session)
-            for problem in await asyncio.gather(
-                *(handle.call("close_session", session) for handle in handles), return_exceptions=True
-            ):
-                if isinstance(problem, BaseException):
-                    log.warning("closing %s: %r", session, problem)
-            self._packing.close_session(session)
-            group = self._groups.pop(session, None)
-            if group is not None:
-                own = [self._cells.pop(cell) for cell in self._owned.pop(session, {}).values() if cell in self._cells]
-                await self._factory.release(group, own)
-                for handle in own:
-                    self._forget(handle.cell, ctx)
-        self._locks.pop(session, None)
+        await self._leave(message.session, ctx, None)
+
+    @handler(concurrent=True)
+    async def suspend_session(self, message: SuspendSession, ctx: Context) -> None:
+        """Put a session's agents away, so that they can go on later."""
+        await self._leave(message.session, ctx, message.grace_s)
+
+    async def _leave(self, session: str, ctx: Context, grace_s: float | None) -> None:
+        async with self._turns.of(session):
+            await self._put_away(session, grace_s)
+
+    async def _put_away(self, session: str, grace_s: float | None) -> None:
+        """End all that there is of a session. Done again, or of one that was opened half, it does what is left."""
+        self._bindings.pop(session, None)
+        opened = [cell for cell, opened in self._opened if opened == session]
+        self._opened -= {(cell, session) for cell in opened}
+        handles = [self._cells[cell] for cell in opened if cell in self._cells]
+        if grace_s is not None:
+            timeout = grace_s + 30
+            suspending = (handle.call("suspend_session", session, grace_s, timeout=timeout) for handle in handles)
+            await _all_of(session, suspending)
+        self._ctx.session_over(session)
+        others = [*await gateway_handles(), *handles]
+        await _all_of(session, (handle.call("close_session", session) for handle in others))
+        self._packing.close_session(session)
+        self._deaths.pop(session, None)
+        for handle in self._own.cells_of(session):
+            self._watch.remove(handle.cell)
+            self._cells.pop(handle.cell, None)
+        for handle in await self._own.put_away(session):
+            await self._forget(handle.cell)
+        self._own.forget(session)
 
     @handler(concurrent=True)
     async def release(self, message: ReleaseGroup, ctx: Context) -> None:
@@ -167,52 +209,32 @@ class Fleet(Agent[None]):
             self._packing.release(session, message.name)
         if self._density != "dedicated" or session not in self._bindings:
             return
-        async with self._locks[session]:
-            owned = self._owned.get(session, {})
-            for key in [key for key in owned if key[1] == message.name]:
-                handle = self._cells.pop(owned.pop(key), None)
-                if handle is not None:
-                    self._opened.discard((handle.cell, session))
-                    await handle.kill()
-                    self._forget(handle.cell, ctx)
+        async with self._turns.of(session):
+            for handle in self._own.let_go(session, message.name):
+                self._watch.remove(handle.cell)
+                self._cells.pop(handle.cell, None)
+                self._opened.discard((handle.cell, session))
+                await handle.kill()
+                await self._forget(handle.cell)
 
     @handler(concurrent=True)
     async def census(self, message: TakeCensus, ctx: Context) -> Census:
         """Ask every cell; one that does not answer within two seconds is named as silent."""
-        warm = {handle.cell for handle in self._pool.idle}
-        handles = [*self._gateway(), *self._cells.values(), *self._pool.idle]
-        answers = await asyncio.gather(*(self._look(handle) for handle in handles))
-        agents = ctx.neighbours()
-        node = ray.get_runtime_context().get_node_id()
-        sessions = sorted({agent.session for agent in agents})
-        # Its own cell is looked at from within: a cell that calls itself through Ray gets no answer.
-        cells = [CellStatus(ctx.cell, "System(guide, fleet)", os.getpid(), node, sessions, len(agents), "")]
-        silent: list[str] = []
-        for handle, answer in zip(handles, answers, strict=True):
-            if answer is None:
-                silent.append(handle.cell)
-                continue
-            info, living = answer
-            cells.append(
-                CellStatus(
-                    info.cell,
-                    info.title,
-                    info.pid,
-                    info.node,
-                    info.sessions,
-                    info.agents,
-                    info.blocked_by,
-                    info.cell in warm,
-                )
-            )
-            agents.extend(living)
-        return Census(cells, agents, silent)
+        return await take_census(list(self._cells.values()), self._pool.idle, ctx)
+
+    @handler(concurrent=True)
+    async def resources(self, message: GetResources, ctx: Context) -> Resources:
+        """What the cluster has."""
+        cpus = await _cpus()
+        self._packing.allow(self._settings.cells or cpus)
+        return Resources(float(cpus), sorted(self._bindings))
 
     @handler(concurrent=True)
     async def shut_down(self, message: ShutDown, ctx: Context) -> None:
         """Stop every cell in order and end its process. The system's own cells are ended by whoever asked."""
-        self._watch.cancel()
-        for session in list(self._bindings):
+        self._factory.close()
+        self._watch.close()
+        for session in sorted({*self._bindings, *self._turns.names()}):
             await self.close_session(CloseSession(session), ctx)
         await self._pool.close()
         handles = list(self._cells.values())
@@ -226,48 +248,58 @@ class Fleet(Agent[None]):
 
     # -- placing ----------------------------------------------------------------------------------------------
 
+    async def _settle(self, binding: SessionBinding) -> SessionBinding:
+        """Give a session a home, and say so to the cells that hold something of it. Raises PlacementFailed."""
+        session = binding.session
+        while True:
+            home = await self._home_of(session)
+            binding = msgspec.structs.replace(binding, router_cell=home.cell)
+            # Noted before it is opened: if the cell dies meanwhile, that is a death of this session's home too.
+            self._opened.add((home.cell, session))
+            try:
+                await home.call("open_session", binding)
+            except ActorDiedError as problem:
+                if self._density != "packed":
+                    raise CellLost(f"{home.cell} died before session {session} was opened on it") from problem
+                # It died since the watch looked last. Nothing of this session was on it, so another will do.
+                self._opened.discard((home.cell, session))
+                await self._cell_died(home, told(problem))
+                continue
+            except BaseException:
+                self._opened.discard((home.cell, session))
+                raise
+            others = [cell for cell, opened in self._opened if opened == session and cell != home.cell]
+            opening = (self._cells[cell].call("open_session", binding) for cell in others if cell in self._cells)
+            await _all_of(session, opening)
+            # Only now: whoever learns of the binding may send there at once.
+            self._bindings[session] = binding
+            return binding
+
+    async def _recover(self, binding: SessionBinding) -> None:
+        home = self._cells.get(binding.router_cell)
+        if home is not None:
+            try:
+                await home.call("recover", binding.session)
+            except ActorDiedError as problem:
+                raise CellLost(f"{home.cell} died while session {binding.session} was recovered") from problem
+
     async def _home_of(self, session: str) -> CellHandle:
         if self._density == "packed":
             async with self._growing:
                 if self._packing.wants_cell():
                     handle = await self._pool.adopt()
-                    self._cells[handle.cell] = handle
-                    self._packing.add_cell(handle.cell)
+                    self._began(handle)
+                    self._packing.add_cell(handle.cell, handle.node)
                 return self._cells[self._packing.open_session(session)]
-        if self._density == "session":
-            group = self._groups[session] = await self._factory.reserve(session, CELL_CPUS)
-            handle = await self._in_group(session, group, title=f"Cell(session {session})")
-            self._owned[session][("cell", "main")] = handle.cell
-            return handle
-        cpus = self._settings.dedicated_agents * AGENT_CPUS
-        self._groups[session] = await self._factory.reserve(session, cpus)
-        return await self._dedicated(session, ROUTER, "main")
+        return await self._own.home(session)
 
-    async def _dedicated(self, session: str, role: str, name: str) -> CellHandle:
-        owned = self._owned[session]
-        if (role, name) in owned:
-            return self._cells[owned[(role, name)]]
-        if len(owned) >= self._settings.dedicated_agents:
-            raise UnknownAddress(
-                f"session {session} has {len(owned)} agents, all that its placement group has room for",
-                hint="raise dedicated_agents in the settings, or use another density",
-            )
-        title = f"{class_name_of(role)}({session}/{role}/{name})"
-        handle = await self._in_group(
-            session, self._groups[session], class_name=class_name_of(role), title=title, cpus=AGENT_CPUS
-        )
-        owned[(role, name)] = handle.cell
-        return handle
-
-    async def _in_group(self, session: str, group: PlacementGroup, **how: Any) -> CellHandle:
-        try:
-            handle = await self._factory.create(group=group, **how)
-        except SylkError:
-            if not self._owned[session]:
-                await self._factory.release(self._groups.pop(session), [])
-            raise
+    def _began(self, handle: CellHandle) -> None:
         self._cells[handle.cell] = handle
-        return handle
+        self._watch.add(handle)
+
+    def _cells_on(self) -> Counter[str]:
+        """How many cells each node has, idle ones as well."""
+        return Counter(handle.node for handle in (*self._cells.values(), *self._pool.idle))
 
     async def _open_on(self, handle: CellHandle, binding: SessionBinding) -> None:
         key = (handle.cell, binding.session)
@@ -275,69 +307,95 @@ class Fleet(Agent[None]):
             await handle.call("open_session", binding)
             self._opened.add(key)
 
-    # -- watching ---------------------------------------------------------------------------------------------
+    # -- the death of cells -----------------------------------------------------------------------------------
 
-    def _gateway(self) -> list[CellHandle]:
-        try:
-            return [CellHandle("gateway", ray.get_actor("gateway", NAMESPACE))]
-        except ValueError:
-            return []
-
-    async def _look(self, handle: CellHandle) -> tuple[Any, Any] | None:
-        try:
-            return await asyncio.gather(handle.call("info", timeout=2), handle.call("agents", timeout=2))
-        except (TimeoutError, RayError, SylkError) as problem:
-            log.warning("%s does not answer: %r", handle.cell, problem)
-            return None
-
-    async def _watch_cells(self, ctx: Context) -> None:
-        while True:
-            await asyncio.sleep(WATCH_EVERY_S)
-            await asyncio.gather(*(self._check(handle, ctx) for handle in list(self._cells.values())))
-
-    async def _check(self, handle: CellHandle, ctx: Context) -> None:
-        try:
-            await handle.call("info", timeout=30)
-        except TimeoutError:
-            log.warning("%s has not answered for 30 s", handle.cell)
-        except ActorUnavailableError as problem:
-            log.warning("%s is out of reach, and may come back: %s", handle.cell, _why(problem))
-        except RayError as problem:
-            await self._cell_died(handle, _why(problem), ctx)
-        except Exception:
-            log.exception("%s could not be looked at", handle.cell)
-
-    def _forget(self, cell: str, ctx: Context) -> None:
+    async def _forget(self, cell: str) -> None:
         """A cell was ended on purpose: nobody shall keep a way to it."""
-        ctx.cell_died(cell)
-        for other in self._gateway():
+        self._ctx.cell_died(cell)
+        for other in await gateway_handles():
             other.actor.peer_lost.remote(cell)
 
-    async def _cell_died(self, handle: CellHandle, why: str, ctx: Context) -> None:
+    async def _cell_died(self, handle: CellHandle, why: str) -> None:
         cell = handle.cell
         if self._cells.pop(cell, None) is None:
             return
-        # Whatever befell it, it must not go on working while others clear up after it.
-        await handle.kill()
+        # All that is known of it goes before anything is awaited: nobody may be sent there any more.
+        self._watch.remove(cell)
         sessions = {session for opened, session in self._opened if opened == cell}
         sessions.update(self._packing.lose_cell(cell))
+        sessions &= set(self._bindings)
         self._opened = {(opened, session) for opened, session in self._opened if opened != cell}
+        self._own.lose(cell)
         log.error("%s died with agents of %s: %s", cell, ", ".join(sorted(sessions)) or "no session", why)
-        ctx.cell_died(cell)
-        others = [*self._gateway(), *self._cells.values()]
-        await asyncio.gather(*(other.call("peer_lost", cell, timeout=5) for other in others), return_exceptions=True)
+        self._ctx.cell_died(cell)
+        # Whatever befell it, it must not go on working while others take its place.
         try:
-            await ctx.tell(GUIDE, CellDied(cell, sorted(sessions)))
+            await handle.kill()
+        except Exception:
+            log.exception("%s could not be ended", cell)
+        others = [*await gateway_handles(), *self._cells.values()]
+        await asyncio.gather(*(other.call("peer_lost", cell, timeout=5) for other in others), return_exceptions=True)
+        await self._tell_guide(CellDied(cell, sorted(sessions)))
+        for session in sorted(sessions):
+            self._soon(self._rehouse(session, cell, why))
+
+    async def _rehouse(self, session: str, dead: str, why: str, *, again: bool = False) -> None:
+        """Bring back what a dead cell held of a session: fence the cell, find another home if it was that, and have
+        all mail sent again that waits. What stands in the way (a full disk, a cell that does not answer) is waited
+        for: it is tried ``again`` until it goes well, or the session is closed."""
+        async with self._turns.of(session):
+            binding = self._bindings.get(session)
+            if binding is None:
+                return
+            if not again and self._deaths[session].next_pause(self._ctx.clock.now()) is None:
+                await self._put_away(session, None)
+                times = f"its cells died {self._settings.session_restarts + 1} times within a minute, at last because"
+                await self._tell_guide(SessionLost(session, f"{times} {why}", for_good=True))
+                return
+            # Kept at once: whoever comes here next fences this cell too.
+            binding = msgspec.structs.replace(binding, fenced=tuple(dict.fromkeys((*binding.fenced, dead))))
+            self._bindings[session] = binding
+            try:
+                home = self._cells.get(binding.router_cell)
+                if home is None:
+                    binding = await self._settle(binding)
+                else:
+                    await home.call("fence_off", session, dead)
+                await self._recover(binding)
+            except PlacementFailed as error:
+                await self._put_away(session, None)
+                told_so = f"{dead}, which held its agents, died, and there is no other place for them: {error.message}"
+                await self._tell_guide(SessionLost(session, told_so, for_good=False))
+            except Exception as problem:
+                log.warning("session %s could not be brought back yet: %r", session, problem)
+                self._soon(self._rehouse_later(session, dead, why))
+
+    async def _rehouse_later(self, session: str, dead: str, why: str) -> None:
+        await self._ctx.clock.sleep(TRY_AGAIN_S)
+        await self._rehouse(session, dead, why, again=True)
+
+    async def _tell_guide(self, message: CellDied | SessionLost) -> None:
+        try:
+            await self._ctx.tell(GUIDE, message)
         except SylkError as error:
-            log.warning("the guide could not be told that %s died: %s", cell, error)
+            log.warning("the guide could not be told %s: %s", message, error)
+
+    def _soon(self, chore: Any) -> None:
+        task = asyncio.create_task(chore)
+        self._chores.add(task)
+        task.add_done_callback(self._chore_done)
+
+    def _chore_done(self, task: asyncio.Task[Any]) -> None:
+        self._chores.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            log.error("a chore of the fleet failed", exc_info=problem)
 
 
-def _why(problem: RayError) -> str:
-    return str(problem).splitlines()[0]
+async def _all_of(session: str, calls: Any) -> None:
+    for problem in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(problem, BaseException):
+            log.warning("session %s: %r", session, problem)
 
 
-def class_name_of(role: str) -> str:
-    """What the Ray dashboard calls an actor of a role: ``session_router`` becomes ``SessionRouter``."""
-    if role == ROUTER:
-        return "SessionRouter"
-    return "".join(part.capitalize() for part in role.replace("-", "_").split("_"))
+async def _cpus() -> int:
+    return max(1, int((await asyncio.to_thread(ray.cluster_resources)).get("CPU", 1)))

@@ -1,4 +1,4 @@
-"""A local Ray head of our own: started as one child process, ended as one, in nobody's way.
+"""A local Ray head of our own: started under one child process (see ``keeper``), ended as one, in nobody's way.
 
 Nothing here imports Ray. The head listens on loopback, asks for a token (Ray's own authentication, with a token
 of this state directory), keeps its files in a folder of its own and takes free ports, so that several runtimes
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,6 +26,15 @@ import psutil
 from sylk_ray.errors import SylkError
 
 START_TIMEOUT_S = 60.0
+GCS_TABLES = "gcs"
+SYSTEM_CONFIG = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 1000,
+    "health_check_timeout_ms": 2000,
+    "health_check_failure_threshold": 3,
+}
+"""Ray notices a dead node within some 5 s: by itself it takes 16 s, and with less patience a busy node of a small
+machine is taken for a dead one."""
 LONGEST_BASE = 24
 
 
@@ -98,15 +109,19 @@ def start_head(
     log_path.parent.mkdir(parents=True, exist_ok=True)
     for last in (False, False, True):
         port, web = free_port(), dashboard_port or free_port()
+        # Its tables are for a GCS that is started again; a head that is started anew knows nothing of an old one.
+        shutil.rmtree(home / GCS_TABLES, ignore_errors=True)
         command = [
+            *(sys.executable, "-m", "sylk_ray.runtime.cluster.keeper", str(temp_dir(home)), "--"),
             str(Path(sys.executable).parent / "ray"),
-            *("start", "--head", "--block", "--disable-usage-stats"),
+            *("start", "--head", "--disable-usage-stats"),
             *("--node-ip-address", "127.0.0.1", "--port", str(port)),
             *("--include-dashboard", "true" if dashboard else "false"),
             *("--dashboard-host", "127.0.0.1", "--dashboard-port", str(web)),
             *("--metrics-export-port", str(free_port()), "--dashboard-agent-listen-port", str(free_port())),
             *("--ray-client-server-port", str(free_port())),
             *("--temp-dir", str(temp_dir(home))),
+            *("--system-config", json.dumps(SYSTEM_CONFIG)),
             *("--object-store-memory", str(object_store_mb << 20)),
         ]
         if num_cpus is not None:
@@ -115,7 +130,11 @@ def start_head(
             begins = log.tell()
             process = subprocess.Popen(
                 command,
-                env=ray_environment(home),
+                env={
+                    **ray_environment(home),
+                    "RAY_gcs_storage": "rocksdb",
+                    "RAY_gcs_storage_path": str(home / GCS_TABLES),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Iterable
 
 from ray.exceptions import RayError
 
@@ -28,6 +29,10 @@ class WarmPool:
     def idle(self) -> list[CellHandle]:
         """The cells that wait."""
         return list(self._idle)
+
+    def take_over(self, handles: Iterable[CellHandle]) -> None:
+        """Idle cells that another pool has left."""
+        self._idle.extend(handles)
 
     def fill(self) -> None:
         """Bring the pool back to its size, in the background."""

@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from sylk_ray.cli.state import RuntimeState, write_state
+from sylk_ray.gateway.answers import Status
+from sylk_ray.runtime.health import AgentHealth
 from sylk_ray.sessions import JobState, SessionRecord
 
 from ..gateway.fake_gateway import a_record, an_ending
@@ -32,7 +34,16 @@ def test_a_stale_state_file_is_mentioned(sylk, home):
 
 
 @pytest.mark.parametrize(
-    "command", [("jobs",), ("ps",), ("logs", "j-1"), ("cancel", "j-1"), ("session", "list"), ("session", "show", "x")]
+    "command",
+    [
+        *(("jobs",), ("ps",), ("top",), ("logs", "j-1"), ("cancel", "j-1"), ("resume", "j-1")),
+        *(("session", "list"), ("session", "current"), ("session", "create", "x")),
+        *(("session", each, "x") for each in ("show", "switch", "pause", "resume", "close")),
+        ("session", "set", "x", "weight=1"),
+        ("dead-letters", "list", "x"),
+        *(("dead-letters", each, "x", "m-1") for each in ("show", "retry", "drop")),
+    ],
+    ids=" ".join,
 )
 def test_what_needs_a_runtime_ends_with_3_without_one(sylk, command):
     code, output, _ = sylk(*command, "--json")
@@ -59,6 +70,10 @@ def test_home_and_json_may_stand_before_the_command(sylk, tmp_path, command):
         ("logs",),
         ("up", "--density", "odd"),
         ("up", "--num-cpus", "x"),
+        ("session", "set", "x"),
+        ("session", "create", "x", "--weight", "heavy"),
+        ("dead-letters", "show", "x"),
+        ("top", "--twice"),
     ],
 )
 def test_a_wrong_command_line_ends_with_2_and_points_to_help(sylk, command):
@@ -75,12 +90,17 @@ def test_a_wrong_command_line_is_a_document_for_programs(sylk):
 
 
 @pytest.mark.parametrize(
-    "command", ["up", "down", "status", "submit", "jobs", "logs", "cancel", "ps", "validate", "doctor"]
+    "command",
+    [
+        *("up", "down", "status", "submit", "jobs", "logs", "cancel", "resume", "ps", "top", "validate", "doctor"),
+        *(f"session {each}" for each in ("create", "current", "switch", "pause", "resume", "set", "close")),
+        *(f"dead-letters {each}" for each in ("list", "show", "retry", "drop")),
+    ],
 )
 def test_every_command_explains_itself_with_an_example(sylk, command):
-    code, output, _ = sylk(command, "--help")
+    code, output, _ = sylk(*command.split(), "--help")
     assert code == 0
-    assert f"sylk {command}" in output
+    assert f"  sylk {command}" in output
     assert "--json" in output
     assert "--home" in output
 
@@ -119,7 +139,22 @@ def test_a_repository_that_is_none_is_refused_before_anything_starts(sylk, job_f
 
 def test_down_without_a_runtime_is_no_error(sylk):
     assert sylk("down")[0] == 0
-    assert json.loads(sylk("down", "--json")[1]) == {"stopped": False}
+    assert json.loads(sylk("down", "--json")[1]) == {"stopped": False, "resumable": []}
+
+
+def test_down_says_which_jobs_can_be_resumed(sylk, gateway):
+    gateway.replies["POST", "/shutdown"] = {"resumable": ["j-1", "j-2"]}
+    code, output, _ = sylk("down", "--now")
+    assert code == 0
+    assert "suspended: j-1, j-2; after `sylk up`, `sylk resume JOB` lets one go on" in output
+    assert gateway.heard_of("/shutdown") == [{"now": True, "wait": False}]
+
+
+def test_down_waits_for_all_jobs_or_for_nothing_but_not_for_both(sylk, gateway):
+    gateway.replies["POST", "/shutdown"] = {"resumable": []}
+    assert sylk("down", "--now", "--wait")[0] == 2
+    assert "waiting for all jobs to end" in sylk("down", "--wait")[2]
+    assert gateway.heard_of("/shutdown") == [{"now": False, "wait": True}]
 
 
 def test_up_finds_what_runs(sylk, gateway):
@@ -146,6 +181,55 @@ def test_status_shows_what_the_gateway_tells(sylk, gateway):
     assert code == 0
     assert "runs for 1 min 15 s" in output
     assert json.loads(sylk("status", "--json")[1])["running"] is True
+
+
+def test_status_names_what_is_not_well(sylk, gateway):
+    well = AgentHealth("shared/fleet/main", True, "healthy", 1.0)
+    ill = AgentHealth("shared/guide/main", True, "failing", 1.0, "no disk")
+    gateway.replies["GET", "/status"] = Status("0.1.0", "packed", "/h", 75.0, 3, 1, 9, 2, 1, [], [well, ill])
+    output = sylk("status")[1]
+    assert "shared/guide/main is failing for" in output
+    assert "(nothing goes without it): no disk" in output
+    assert "shared/fleet/main" not in output
+
+
+def test_jobs_that_wait_say_why_and_what_to_type(sylk, gateway):
+    gateway.replies["GET", "/jobs"] = [
+        a_record(JobState.QUEUED, waiting="2nd in line: 1 sessions are at work"),
+        a_record(JobState.PAUSED, waiting="a person paused its session"),
+        a_record(JobState.SUSPENDED, waiting="the runtime ended"),
+        a_record(),
+    ]
+    assert sylk("jobs")[1].splitlines()[-4:] == [
+        "",
+        "job j-1 is queued: 2nd in line: 1 sessions are at work; it starts by itself",
+        "job j-1 is paused: a person paused its session; `sylk resume j-1` lets it go on",
+        "job j-1 is suspended: the runtime ended; `sylk resume j-1` lets it go on",
+    ]
+
+
+def test_a_job_is_resumed(sylk, gateway):
+    gateway.replies["POST", "/jobs/j-1/resume"] = a_record()
+    code, output, _ = sylk("resume", "j-1")
+    assert (code, output.splitlines()[0]) == (0, "job j-1 is running")
+    assert json.loads(sylk("resume", "j-1", "--json")[1])["status"] == "running"
+    gateway.replies["POST", "/jobs/j-1/resume"] = a_record(JobState.QUEUED, waiting="1st in line")
+    assert "queued: 1st in line; it starts by itself" in sylk("resume", "j-1")[1]
+    assert json.loads(sylk("resume", "j-1", "--json")[1])["waiting"] == "1st in line"
+
+
+def test_a_job_that_is_resumed_can_be_followed(sylk, gateway):
+    gateway.replies["POST", "/jobs/j-1/resume"] = a_record()
+    gateway.say(an_ending(JobState.FAILED))
+    code, output, _ = sylk("resume", "j-1", "--wait", "--json")
+    assert (code, json.loads(output)["status"]) == (1, "failed")
+
+
+def test_a_job_that_is_over_cannot_be_resumed(sylk, gateway):
+    error = {"code": "illegal_session_state", "message": "job j-1 is succeeded", "hint": "", "exit_code": 1}
+    gateway.replies["POST", "/jobs/j-1/resume"] = (409, {"error": error})
+    code, output, errors = sylk("resume", "j-1")
+    assert (code, output, errors) == (1, "", "error: job j-1 is succeeded\n")
 
 
 def test_jobs_sessions_and_logs_are_shown(sylk, gateway):

@@ -9,6 +9,7 @@ import signal
 import pytest
 
 from sylk_ray.cli.state import RuntimeState, write_state
+from sylk_ray.gateway.door import door_path
 from sylk_ray.messaging import Event
 from sylk_ray.sessions import JobState
 from sylk_ray.sessions.records import Grants
@@ -52,7 +53,7 @@ def test_the_result_of_a_job_is_exactly_one_document(sylk, gateway, job_file, re
     assert "may use the network" in errors
     assert "job succeeded" in errors
     (sent,) = gateway.heard_of("/jobs")
-    assert (sent["repo"], sent["session"], sent["start"]) == (str(repo), "mine", True)
+    assert (sent["repo"], sent["session"], sent["start"], sent["queue"]) == (str(repo), "mine", True, True)
     assert sent["job"]["vars"] == {"greeting": "hi"}
 
 
@@ -137,3 +138,69 @@ def test_an_interrupt_in_a_pipe_cancels_the_job_and_waits_for_its_end(start, gat
     assert json.loads(output)["status"] == "cancelled"
     assert gateway.heard_of("/jobs/j-1/cancel") == [{"reason": "a person pressed Ctrl-C"}]
     assert gateway.cursors == ["0", "1"]
+
+
+def waiting(status, why, before=""):
+    return Event("job.waiting", "s-1", data={"job": "j-1", "status": status, "waiting": why, "before": before})
+
+
+def test_a_queued_job_says_its_place_and_goes_on_by_itself(sylk, gateway, job_file):
+    gateway.say(waiting("queued", "1st in line: 1 sessions are at work"), waiting("running", "", "queued"))
+    gateway.say(STARTED, an_ending(JobState.SUCCEEDED))
+    code, output, _ = sylk("submit", job_file)
+    assert code == 0
+    assert "queued: 1st in line: 1 sessions are at work; it starts by itself" in output
+    assert "its turn has come" in output
+
+
+def test_without_waiting_a_queued_job_says_its_place(sylk, gateway, job_file):
+    gateway.replies["POST", "/jobs"] = (201, a_record(JobState.QUEUED, waiting="2nd in line"))
+    code, output, _ = sylk("submit", job_file, "--no-wait")
+    assert (code, output.splitlines()[0]) == (0, "job j-1 is queued: 2nd in line; it starts by itself")
+    assert json.loads(sylk("submit", job_file, "--no-wait", "--json")[1])["waiting"] == "2nd in line"
+
+
+def test_a_job_that_does_not_want_to_wait_ends_with_1_when_there_is_no_room(sylk, gateway, job_file):
+    error = {"code": "too_many_sessions", "message": "1 sessions are at work", "hint": "leave out", "exit_code": 1}
+    gateway.replies["POST", "/jobs"] = (409, {"error": error})
+    code, output, errors = sylk("submit", job_file, "--no-queue")
+    assert (code, output) == (1, "")
+    assert errors == "error: 1 sessions are at work\nhint: leave out\n"
+    assert gateway.heard_of("/jobs")[0]["queue"] is False
+
+
+def test_through_ray_the_driver_knows_that_the_job_does_not_want_to_wait(sylk, gateway, job_file, home):
+    with_a_dashboard(home, gateway)
+    gateway.replies["GET", "/jobs/j-1"] = a_record()
+    assert sylk("submit", job_file, "--no-queue")[0] == 0
+    assert gateway.heard_of("/api/jobs/")[0]["entrypoint"].endswith(" j-1 --no-queue")
+
+
+def test_a_job_that_is_paused_and_suspended_meanwhile_is_followed_on(sylk, gateway, job_file):
+    gateway.say(STARTED, waiting("paused", "a person paused its session"), waiting("running", "", "paused"))
+    gateway.say(waiting("suspended", "a person suspended its session"), waiting("running", "", "suspended"))
+    gateway.say(an_ending(JobState.SUCCEEDED))
+    code, output, _ = sylk("submit", job_file)
+    assert code == 0
+    told = [line[10:] for line in output.splitlines() if "lets it go on" in line or "goes on" in line]
+    assert told == [
+        "paused: a person paused its session; `sylk resume j-1` lets it go on",
+        "it goes on",
+        "suspended: a person suspended its session; `sylk resume j-1` lets it go on",
+        "it goes on",
+    ]
+
+
+@pytest.mark.parametrize("command", [("submit",), ("logs", "j-1", "--follow")], ids=lambda command: command[0])
+def test_when_the_runtime_is_ended_following_ends_with_1_and_says_what_to_do(start, gateway, job_file, home, command):
+    gateway.replies["GET", "/jobs/j-1"] = a_record()
+    gateway.say(STARTED)
+    process = start(*command, *([job_file] if command == ("submit",) else []))
+    assert gateway.streaming.wait(20)
+    door_path(home).unlink()
+    gateway.say(Event("stream.ended", "s-1"))
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "error: the runtime was ended before job j-1 was over" in errors
+    assert "`sylk up` and `sylk resume j-1` let it go on" in errors
+    assert gateway.heard_of("/jobs/j-1/cancel") == []

@@ -80,6 +80,21 @@ def test_a_task_that_ended_keeps_its_time_and_says_why():
     assert "badly" not in text
 
 
+def test_the_live_view_says_why_a_job_does_not_run_now():
+    def told(status, why=""):
+        view.apply(Event("job.waiting", "s", data={"job": "j-1", "status": status, "waiting": why}))
+        return shown(live_table(view, "*"))
+
+    view = JobView()
+    text = told("queued", "1st in line: [many] at work")
+    assert "preparing" in text
+    assert "queued: 1st in line: [many] at work; it starts by itself" in text
+    view.apply(Event("job.started", "s", data={"name": "tidy", "branch": "sylk/t", "layers": [["a"]]}))
+    assert "queued" not in shown(live_table(view, "*"))
+    assert "suspended: why; `sylk resume j-1` lets it go on" in told("suspended", "why")
+    assert "suspended" not in told("running")
+
+
 def test_checks_are_a_row_of_their_own():
     view = a_view(("checks.state", "session-checks", {"state": "running", "phase": "inspecting"}, 2.0))
     assert view.tasks["session-checks"].phase == "inspecting"

@@ -212,17 +212,60 @@ def test_a_failure_that_is_not_retryable_is_final():
 def test_a_timed_out_attempt_keeps_its_slot_until_it_has_ended():
     run = scheduler(node("a", timeout_s=5.0, retry=Retry(attempts=1, base_s=0)), node("b"), max_concurrency=1)
     run.start(0)
+    run.node_began("a", 1, 0)
     assert run.next_wakeup() == 5
     (stop,) = run.tick(5)
     assert stop == Stop(node("a", timeout_s=5.0, retry=Retry(attempts=1, base_s=0)), 1, "it ran longer than its 5 s")
     assert run.next_wakeup() is None
     assert said(run.node_stopped("a", 1, 6)) == ["start a 2"]
-    assert run.next_wakeup() == 11
+    assert run.next_wakeup() is None
+    run.node_began("a", 2, 8)
+    assert run.next_wakeup() == 13
+
+
+def test_the_clock_of_an_attempt_stands_still_while_it_is_held():
+    run = scheduler(node("a", timeout_s=5.0))
+    run.start(0)
+    assert run.next_wakeup() is None  # it waits to be let in
+    run.node_began("a", 1, 10)
+    run.hold_clock("a", 1, 12)
+    assert (run.next_wakeup(), said(run.tick(100))) == (None, [])
+    run.go_on("a", 1, 100)
+    run.go_on("a", 1, 101)
+    assert run.next_wakeup() == 103
+    assert said(run.tick(103)) == ["stop a 1"]
+
+
+def test_a_held_clock_is_still_held_after_a_restore():
+    graph = Graph((node("a", timeout_s=5.0),), Policy())
+    run = Scheduler(graph, rng=Random(0))
+    run.start(0)
+    run.node_began("a", 1, 0)
+    run.hold_clock("a", 1, 2)
+    restored = Scheduler.restore(graph, run.snapshot(), rng=Random(0))
+    restored.go_on("a", 1, 50)
+    assert restored.next_wakeup() == 53
+
+
+def test_changes_and_mode_make_up_the_snapshot():
+    run = scheduler(node("a"), node("b", "a"), node("c"))
+    kept = {progress.name: progress for progress in run.snapshot().nodes}
+    for step in (
+        lambda: run.start(0),
+        lambda: run.node_succeeded("a", 1, "A", 1),
+        lambda: run.node_failed("c", 1, "boom", 2),
+        lambda: run.node_stopped("b", 1, 3),
+    ):
+        step()
+        kept.update((progress.name, progress) for progress in run.take_changes())
+        assert Snapshot(tuple(kept.values()), run.mode) == run.snapshot()
+    assert run.take_changes() == []
 
 
 def test_a_final_timeout_under_fail_fast_stops_the_others_at_once():
     run = scheduler(node("a", timeout_s=5.0), node("b"), node("c", "b"))
     run.start(0)
+    run.node_began("a", 1, 0)
     assert said(run.tick(5)) == ["stop a 1", "stop b 1"]
     run.node_stopped("b", 1, 6)
     run.node_stopped("a", 1, 7)
@@ -233,6 +276,7 @@ def test_a_final_timeout_under_fail_fast_stops_the_others_at_once():
 def test_a_timed_out_node_with_tries_left_is_not_tried_again_once_the_run_is_halted():
     run = scheduler(node("a", timeout_s=5.0, retry=NO_JITTER), node("b"))
     run.start(0)
+    run.node_began("a", 1, 0)
     assert said(run.tick(5)) == ["stop a 1"]
     assert run.node_failed("b", 1, "boom", 6) == []
     assert run.node_stopped("a", 1, 7) == []
@@ -242,6 +286,7 @@ def test_a_timed_out_node_with_tries_left_is_not_tried_again_once_the_run_is_hal
 def test_a_deadline_that_passes_while_stopping_stops_nothing_twice():
     run = scheduler(node("a", timeout_s=5.0), on_failure="continue_on_failure")
     run.start(0)
+    run.node_began("a", 1, 0)
     run.cancel("asked", 1)
     assert run.next_wakeup() is None
     assert run.tick(5) == []
@@ -250,6 +295,7 @@ def test_a_deadline_that_passes_while_stopping_stops_nothing_twice():
 def test_a_timeout_under_continue_on_failure_skips_the_descendants():
     run = scheduler(node("a"), node("b", "a"), timeout_s=5.0, on_failure="continue_on_failure")
     run.start(0)
+    run.node_began("a", 1, 0)
     run.tick(5)
     run.node_stopped("a", 1, 6)
     assert states(run) == {"a": "failed", "b": "skipped"}
@@ -258,6 +304,7 @@ def test_a_timeout_under_continue_on_failure_skips_the_descendants():
 def test_late_reports_of_an_old_attempt_change_nothing():
     run = scheduler(node("a", timeout_s=5.0, retry=Retry(attempts=1, base_s=0)), node("b", "a"))
     run.start(0)
+    run.node_began("a", 1, 0)
     run.tick(5)
     run.node_stopped("a", 1, 6)
     assert run.node_succeeded("a", 1, "late", 7) == []
@@ -272,6 +319,7 @@ def test_late_reports_of_an_old_attempt_change_nothing():
 def test_a_success_after_the_stop_is_too_late_but_frees_the_slot():
     run = scheduler(node("a", timeout_s=5.0), node("b"), max_concurrency=1, on_failure="continue_on_failure")
     run.start(0)
+    run.node_began("a", 1, 0)
     run.tick(5)
     assert said(run.node_succeeded("a", 1, "late", 6)) == ["start b 1"]
     assert states(run)["a"] == "failed"
@@ -329,6 +377,7 @@ def test_a_run_goes_on_from_its_encoded_snapshot():
     graph = Graph(nodes, Policy(on_failure="continue_on_failure"))
     run = Scheduler(graph, rng=Random(0))
     run.start(0)
+    run.node_began("c", 1, 0)
     run.node_succeeded("a", 1, {"files": 3}, 1)
     run.node_failed("b", 1, "boom", 2)
     encoded = msgspec.json.encode(run.snapshot())

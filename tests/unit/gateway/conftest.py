@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import ClassVar
@@ -10,29 +11,42 @@ import httpx
 import msgspec
 import pytest
 
+from actors.coordinator import Coordinator
+from actors.fair_share import FairShareAgent
 from actors.session_router import SessionRouter
 from sylk_ray.config import Settings
 from sylk_ray.errors import InputError
 from sylk_ray.gateway.agent import GatewayAgent
 from sylk_ray.gateway.app import create_app
 from sylk_ray.gateway.front import Front
-from sylk_ray.messaging import UnknownAddress
-from sylk_ray.runtime import Agent, Context, Host, LocalTransport, MemoryJournal, Roles, SessionBinding, SystemClock
+from sylk_ray.home import session_directory
+from sylk_ray.messaging import Message, Request, UnknownAddress
+from sylk_ray.runtime import Agent, Context, Host, LocalTransport, Roles, SessionBinding, SystemClock
 from sylk_ray.runtime.agent import handler
-from sylk_ray.runtime.directory import LocateSession
-from sylk_ray.runtime.fleet_messages import CellStatus, Census, ShutDown, TakeCensus
+from sylk_ray.runtime.directory import Located, LocateSession, Place
+from sylk_ray.runtime.fleet_messages import CellStatus, Census, GetResources, Resources, ShutDown, TakeCensus
+from sylk_ray.runtime.journal import SqliteJournals
 from sylk_ray.sessions import JobRecord, JobState, SessionRecord
+from sylk_ray.sessions.admission import Line
 from sylk_ray.sessions.messages import (
     CancelJob,
-    EndAllSessions,
+    CreateSession,
+    DrainSessions,
     EndSession,
+    GetForeground,
     GetJob,
     GetSession,
     ListJobs,
     ListSessions,
+    PauseSession,
+    ResumeJob,
+    ResumeSession,
+    SetGroup,
     StartJob,
     SubmitJob,
+    SwitchSession,
 )
+from sylk_ray.sessions.records import SessionState
 
 TOKEN = "secret"
 
@@ -45,11 +59,14 @@ class FakeGuide(Agent[None]):
     role = "guide"
     jobs: ClassVar[dict[str, JobRecord]] = {}
     sessions: ClassVar[dict[str, SessionRecord]] = {}
+    foreground: ClassVar[dict[str, str]] = {}
     heard: ClassVar[list[object]] = []
 
     @handler(concurrent=True)
     async def submit(self, message: SubmitJob, ctx: Context) -> JobRecord:
         self.heard.append(message)
+        if not message.queue:
+            raise Line(1).refuse()
         return a_job("j-new", JobState.RUNNING if message.start else JobState.PREPARED)
 
     @handler(concurrent=True)
@@ -90,8 +107,81 @@ class FakeGuide(Agent[None]):
         return msgspec.structs.replace(self.sessions[message.session], closed=True)
 
     @handler(concurrent=True)
-    async def end_all(self, message: EndAllSessions, ctx: Context) -> int:
-        return 2
+    async def create_session(self, message: CreateSession, ctx: Context) -> SessionRecord:
+        self.heard.append(message)
+        told = {"description": message.description, "group": message.group}
+        return SessionRecord("s-new", message.name, message.repo, "b", "abc", standing=True, **told)
+
+    @handler(concurrent=True)
+    async def pause_session(self, message: PauseSession, ctx: Context) -> SessionRecord:
+        self.heard.append(message)
+        target = SessionState.SUSPENDED if message.suspend else SessionState.PAUSED
+        return self._moved(message.session, target)
+
+    @handler(concurrent=True)
+    async def resume_session(self, message: ResumeSession, ctx: Context) -> SessionRecord:
+        self.heard.append(message)
+        return self._moved(message.session, SessionState.ACTIVE)
+
+    def _moved(self, session: str, state: SessionState) -> SessionRecord:
+        self.sessions[session] = self.sessions[session].moved(state)
+        return self.sessions[session]
+
+    @handler(concurrent=True)
+    async def resume_job(self, message: ResumeJob, ctx: Context) -> JobRecord:
+        self.heard.append(message)
+        self.jobs[message.job_id] = msgspec.structs.replace(self.jobs[message.job_id], status=JobState.RUNNING)
+        return self.jobs[message.job_id]
+
+    @handler(concurrent=True)
+    async def switch_session(self, message: SwitchSession, ctx: Context) -> SessionRecord:
+        self.heard.append(message)
+        self.foreground[message.user] = message.session
+        return self.sessions[message.session]
+
+    @handler(concurrent=True)
+    async def get_foreground(self, message: GetForeground, ctx: Context) -> SessionRecord | None:
+        return self.sessions.get(self.foreground.get(message.user, ""))
+
+    @handler(concurrent=True)
+    async def set_group(self, message: SetGroup, ctx: Context) -> SessionRecord:
+        self.sessions[message.session] = msgspec.structs.replace(self.sessions[message.session], group=message.group)
+        return self.sessions[message.session]
+
+    @handler(concurrent=True)
+    async def drain(self, message: DrainSessions, ctx: Context) -> list[JobRecord]:
+        self.heard.append(message)
+        return [a_job("j-1", JobState.SUSPENDED)]
+
+
+class Deliver(Message, frozen=True):
+    text: str
+    data: bytes = b""
+
+
+class Heard(Request[list[str]], frozen=True):
+    pass
+
+
+class Kept(msgspec.Struct):
+    texts: list[str] = []
+
+
+class Fragile(Agent[Kept]):
+    """It is durable, and fails as long as it is ``broken``."""
+
+    role = "fragile"
+    broken: ClassVar[bool] = True
+
+    @handler()
+    async def deliver(self, message: Deliver, ctx: Context) -> None:
+        if Fragile.broken:
+            raise RuntimeError("broken")
+        self.state.texts.append(message.text)
+
+    @handler()
+    async def heard(self, message: Heard, ctx: Context) -> list[str]:
+        return self.state.texts
 
 
 class FakeFleet(Agent[None]):
@@ -106,8 +196,16 @@ class FakeFleet(Agent[None]):
         return SessionBinding(message.session, "a")
 
     @handler(concurrent=True)
+    async def place(self, message: Place, ctx: Context) -> Located:
+        return Located("a")
+
+    @handler(concurrent=True)
     async def census(self, message: TakeCensus, ctx: Context) -> Census:
         return Census([CellStatus("a", "Cell(a)", 1, "n", ["s-1"], 1, "")], [])
+
+    @handler(concurrent=True)
+    async def resources(self, message: GetResources, ctx: Context) -> Resources:
+        return Resources(2.0, [])
 
     @handler(concurrent=True)
     async def shut_down(self, message: ShutDown, ctx: Context) -> None:
@@ -120,14 +218,24 @@ class Runtime:
     def __init__(self, home: Path) -> None:
         self.home = home
         transport = LocalTransport()
-        roles = Roles({"guide": FakeGuide, "fleet": FakeFleet, "router": SessionRouter, "gateway": GatewayAgent})
+        roles = Roles(
+            {
+                "guide": FakeGuide,
+                "fleet": FakeFleet,
+                "coordinator": Coordinator,
+                "fair_share": FairShareAgent,
+                "router": SessionRouter,
+                "gateway": GatewayAgent,
+                "fragile": Fragile,
+            }
+        )
         self.hosts: dict[str, Host] = {}
         for name in ("gateway", "system", "a"):
             host = Host(
                 name,
                 roles=roles,
                 transport=transport,
-                journal=MemoryJournal(),
+                journals=SqliteJournals(functools.partial(session_directory, home)),
                 clock=SystemClock(),
                 settings=Settings(home=home),
             )
@@ -136,11 +244,11 @@ class Runtime:
         self.app = create_app(self.hosts["gateway"], TOKEN)
         self.front: Front = self.app.state.front
 
-    def open(self, job: JobRecord) -> JobRecord:
+    async def open(self, job: JobRecord) -> JobRecord:
         """A job whose session is open in cell ``a``."""
         FakeGuide.jobs[job.job_id] = job
         FakeFleet.open.add(job.session_id)
-        self.hosts["a"].open_session(SessionBinding(job.session_id, "a"))
+        await self.hosts["a"].open_session(SessionBinding(job.session_id, "a"))
         return job
 
     async def close(self, job: JobRecord, status: JobState) -> None:
@@ -152,7 +260,9 @@ class Runtime:
 
 @pytest.fixture
 async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
-    for kept in (FakeGuide.jobs, FakeGuide.sessions, FakeGuide.heard, FakeFleet.open, FakeFleet.heard):
+    for kept in (FakeGuide.jobs, FakeGuide.sessions, FakeGuide.foreground, FakeGuide.heard):
+        kept.clear()
+    for kept in (FakeFleet.open, FakeFleet.heard):
         kept.clear()
     made = Runtime(tmp_path)
     yield made

@@ -33,7 +33,10 @@ class FakeGateway:
 
     def __init__(self, home: Path) -> None:
         self.token = ensure_token(home)
-        self.replies: dict[tuple[str, str], Any] = {("GET", "/health"): {"ok": True, "version": "0.1.0"}}
+        self.replies: dict[tuple[str, str], Any] = {
+            ("GET", "/health"): {"ok": True, "version": "0.1.0"},
+            ("GET", "/foreground"): None,
+        }
         self.heard: list[tuple[str, str, Any]] = []
         self.events: list[Event] = []
         self.cursors: list[str] = []
@@ -72,6 +75,9 @@ class FakeGateway:
             def do_POST(self) -> None:
                 self._answer("POST")
 
+            def do_PATCH(self) -> None:
+                self._answer("PATCH")
+
             def do_DELETE(self) -> None:
                 self._answer("DELETE")
 
@@ -83,7 +89,7 @@ class FakeGateway:
                 reply = gateway.replies.get((method, path))
                 if self.headers.get("authorization") != f"Bearer {gateway.token}":
                     status, reply = 401, _error("not_authorised", "no token", 1)
-                elif reply is None:
+                elif (method, path) not in gateway.replies:
                     status, reply = 404, _error("not_found", f"there is no {path}", 2)
                 else:
                     reply = reply(body) if callable(reply) else reply

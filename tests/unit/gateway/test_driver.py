@@ -59,7 +59,7 @@ def test_it_starts_the_job_tells_of_it_and_ends_as_the_job_did(gateway, driver, 
     assert f"job {status} after" in output
     assert "job tidy (j-1) started on branch b: notes" in output
     assert errors == ""
-    assert gateway.heard_of("/jobs/j-1/start") == [{"ray_job": "sylk-j-1"}]
+    assert gateway.heard_of("/jobs/j-1/start") == [{"ray_job": "sylk-j-1", "queue": True}]
 
 
 def test_its_exit_code_is_the_jobs(gateway, driver):
@@ -72,7 +72,13 @@ def test_its_exit_code_is_the_jobs(gateway, driver):
 def test_the_ray_job_is_known_from_the_environment(gateway, driver):
     gateway.say(an_ending(JobState.SUCCEEDED))
     driver(RAY_JOB_ID="r-7").communicate(timeout=20)
-    assert gateway.heard_of("/jobs/j-1/start") == [{"ray_job": "r-7"}]
+    assert gateway.heard_of("/jobs/j-1/start") == [{"ray_job": "r-7", "queue": True}]
+
+
+def test_it_starts_a_job_that_does_not_want_to_stand_in_line(gateway, driver):
+    gateway.say(an_ending(JobState.SUCCEEDED))
+    driver("--no-queue").communicate(timeout=20)
+    assert gateway.heard_of("/jobs/j-1/start")[0]["queue"] is False
 
 
 def test_asked_to_stop_it_cancels_the_job(gateway, driver):

@@ -44,6 +44,20 @@ def told(kind, task="", **data):
         ),
         (("task.merged", "a", {"commit": "abcdef0123456", "files": ["x"]}), ["a: merged as abcdef0123 (1 file(s))"]),
         (("checks.state", "session-checks", {"state": "running", "phase": ""}), ["session-checks: running"]),
+        (
+            ("job.waiting", "", {"job": "j-1", "status": "queued", "waiting": "1st in line"}),
+            ["queued: 1st in line; it starts by itself"],
+        ),
+        (
+            ("job.waiting", "", {"job": "j-1", "status": "suspended", "waiting": "the runtime ended"}),
+            ["suspended: the runtime ended; `sylk resume j-1` lets it go on"],
+        ),
+        (
+            ("job.waiting", "", {"job": "j-1", "status": "paused", "waiting": ""}),
+            ["paused: `sylk resume j-1` lets it go on"],
+        ),
+        (("job.waiting", "", {"status": "running", "before": "queued"}), ["its turn has come"]),
+        (("job.waiting", "", {"status": "running", "before": "paused"}), ["it goes on"]),
         (("job.cancelling", "", {"reason": "why not"}), ["the job is being cancelled: why not"]),
     ],
 )

@@ -5,10 +5,12 @@ import os
 import pytest
 
 from sylk_ray.errors import InputError, SylkError
+from sylk_ray.fairness import InvalidGroup
 from sylk_ray.gateway.answers import NotFound, status_of
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import CellLost, DeadlinePassed, HandlerFailed
 from sylk_ray.sessions import JobState, SessionRecord, TaskRecord
+from sylk_ray.sessions.admission import TooMany
 from sylk_ray.sessions.records import IllegalSessionState
 
 from .conftest import a_job
@@ -79,6 +81,32 @@ async def test_jobs_are_listed_started_and_cancelled(http, guide):
     assert guide.heard[-1].reason == "a person cancelled it"
 
 
+async def test_a_job_that_does_not_want_to_wait_is_refused_with_409(http, guide):
+    answer = await http.post("/jobs", json={"job": JOB, "repo": "/r", "queue": False})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["exit_code"]) == (409, "too_many_sessions", 1)
+    assert "suspend one" in error["hint"]
+
+
+async def test_how_a_job_is_started_is_passed_on(http, guide):
+    guide.jobs["j-1"] = a_job(status=JobState.PREPARED)
+    await http.post("/jobs/j-1/start", json={"queue": False})
+    await http.post("/jobs/j-1/start")
+    assert [told.queue for told in guide.heard] == [False, True]
+
+
+async def test_a_suspended_job_is_resumed(http, guide):
+    guide.jobs["j-1"] = a_job(status=JobState.SUSPENDED)
+    assert (await http.post("/jobs/j-1/resume")).json()["status"] == "running"
+    assert (await http.post("/jobs/j-9/resume")).status_code == 404
+
+
+async def test_the_shares_are_what_fair_share_knows(http):
+    told = (await http.get("/shares")).json()
+    assert told["capacity"] == {"pipelines": 200.0, "cpu": 4.0}
+    assert told["sessions"] == []
+
+
 async def test_sessions_are_listed_and_closed(http, guide):
     guide.sessions["s-1"] = SessionRecord("s-1", "tidy", "/r", "sylk/tidy", "abc")
     guide.sessions["s-2"] = SessionRecord("s-2", "old", "/r", "sylk/old", "abc", closed=True)
@@ -111,20 +139,29 @@ async def test_the_log_of_something_that_is_no_task_is_refused(http, guide, task
 
 
 async def test_the_status_counts(http, runtime):
-    runtime.open(a_job())
+    await runtime.open(a_job())
     told = (await http.get("/status")).json()
     assert (told["cells"], told["running_jobs"], told["density"]) == (1, 1, "packed")
 
 
-async def test_a_shutdown_cancels_jobs_and_then_ends_the_cells(http, fleet):
-    assert (await http.post("/shutdown", json={"now": True})).json() == {"cancelled": 2}
+async def test_a_shutdown_suspends_jobs_and_then_ends_the_cells(http, fleet):
+    assert (await http.post("/shutdown", json={"now": True})).json() == {"resumable": ["j-1"]}
     assert len(fleet.heard) == 1
 
 
 async def test_the_document_describes_answers_and_errors(http):
     document = (await http.get("/openapi.json")).json()
     schemas = document["components"]["schemas"]
-    assert {"JobRecord", "SessionRecord", "Census", "Status", "ErrorAnswer", "Problem"} <= schemas.keys()
+    assert {
+        "JobRecord",
+        "SessionRecord",
+        "Census",
+        "Status",
+        "Snapshot",
+        "LetterView",
+        "ErrorAnswer",
+        "Problem",
+    } <= schemas.keys()
     answer = document["paths"]["/jobs/{job_id}"]["get"]["responses"]
     assert answer["200"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/JobRecord"}
     assert "HTTPValidationError" not in schemas
@@ -136,6 +173,8 @@ async def test_the_document_describes_answers_and_errors(http):
         (NotFound("x"), 404),
         (InputError("x"), 422),
         (IllegalSessionState("x"), 409),
+        (TooMany("x"), 409),
+        (InvalidGroup("x"), 422),
         (DeadlinePassed("x"), 503),
         (CellLost("x"), 503),
         (HandlerFailed("x"), 500),

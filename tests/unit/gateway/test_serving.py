@@ -12,7 +12,7 @@ import pytest
 from sylk_ray.config import Settings
 from sylk_ray.errors import InputError, RuntimeNotReachable
 from sylk_ray.gateway.app import PortTaken, serve
-from sylk_ray.gateway.client import GatewayClient
+from sylk_ray.gateway.client import GatewayClient, RuntimeEnded
 from sylk_ray.gateway.door import Door, announce, ensure_token, find_door, token_path, withdraw
 from sylk_ray.sessions import JobState
 
@@ -49,7 +49,7 @@ async def test_an_error_arrives_with_its_code_exit_code_and_problems(served):
 
 
 async def test_the_client_follows_a_job_to_its_end(served):
-    job = served.open(a_job())
+    job = await served.open(a_job())
     await publish(served, job, "one")
     client = GatewayClient(served.home)
     following = asyncio.create_task(asyncio.to_thread(lambda: [e.kind for e in client.events("j-1")]))
@@ -59,7 +59,7 @@ async def test_the_client_follows_a_job_to_its_end(served):
 
 
 async def test_the_client_comes_back_with_its_cursor_when_its_stream_is_ended(served):
-    job = served.open(a_job())
+    job = await served.open(a_job())
     await publish(served, job, "one")
     client = GatewayClient(served.home)
     seen: list[int] = []
@@ -76,6 +76,26 @@ async def test_the_client_comes_back_with_its_cursor_when_its_stream_is_ended(se
     await publish(served, job, "two", "job.finished")
     await following
     assert seen == [1, 2, 3]
+
+
+async def test_whoever_follows_a_job_while_the_runtime_is_ended_is_told_at_once(runtime):
+    stop = await serve(runtime.hosts["gateway"])
+    job = await runtime.open(a_job())
+    await publish(runtime, job, "one")
+    client = GatewayClient(runtime.home)
+    seen = threading.Event()
+
+    def follow():
+        for _ in client.events("j-1"):
+            seen.set()
+
+    following = asyncio.create_task(asyncio.to_thread(follow))
+    await asyncio.to_thread(seen.wait, 10)
+    await stop()
+    with pytest.raises(RuntimeEnded, match="j-1") as caught:
+        await asyncio.wait_for(following, 10)
+    assert caught.value.exit_code == 1
+    assert "sylk resume j-1" in caught.value.hint
 
 
 async def test_a_job_that_is_over_is_told_without_its_runtime_knowing_the_session(served, guide):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 
+import msgspec
 import pytest
 
 from sylk_ray.gateway.stream import JobStream
@@ -53,7 +54,7 @@ async def publish(runtime, job, *kinds, passing=False):
 
 
 async def test_kept_events_come_first_then_live_ones_and_the_end(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one", "two")
     client = Client(runtime, job)
     assert [each[:2] for each in await client.until("two")] == [("one", "1"), ("two", "2")]
@@ -62,7 +63,7 @@ async def test_kept_events_come_first_then_live_ones_and_the_end(runtime):
 
 
 async def test_a_client_that_comes_back_gets_what_it_missed_and_nothing_twice(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, *(f"e{number}" for number in range(1, 51)))
     client = Client(runtime, job, after=20)
     await publish(runtime, job, *(f"e{number}" for number in range(51, 101)), "job.finished")
@@ -71,7 +72,7 @@ async def test_a_client_that_comes_back_gets_what_it_missed_and_nothing_twice(ru
 
 
 async def test_events_published_while_streams_begin_are_seen_once_and_in_order(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     clients = [Client(runtime, job) for _ in range(5)]
 
     async def speak():
@@ -85,7 +86,7 @@ async def test_events_published_while_streams_begin_are_seen_once_and_in_order(r
 
 
 async def test_a_passing_event_has_no_id(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one")
     client = Client(runtime, job)
     await client.until("one")
@@ -94,7 +95,7 @@ async def test_a_passing_event_has_no_id(runtime):
 
 
 async def test_an_event_that_was_lost_on_the_way_is_read_again(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one")
     client = Client(runtime, job)
     await client.until("one")
@@ -107,7 +108,7 @@ async def test_an_event_that_was_lost_on_the_way_is_read_again(runtime):
 
 
 async def test_a_slow_client_is_told_that_its_stream_ends(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one")
     client = Client(runtime, job, bound=10)
     await client.until("one")
@@ -116,7 +117,7 @@ async def test_a_slow_client_is_told_that_its_stream_ends(runtime):
 
 
 async def test_silence_is_filled_and_a_job_whose_cell_died_ends(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one")
     client = Client(runtime, job, keep_alive_s=0.02)
     await client.until("one")
@@ -128,7 +129,7 @@ async def test_silence_is_filled_and_a_job_whose_cell_died_ends(runtime):
 
 
 async def test_a_job_that_is_over_is_read_from_its_directory(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one", "job.finished")
     await runtime.close(job, JobState.SUCCEEDED)
     assert [each[1] for each in await Client(runtime, job).rest()] == ["1", "2"]
@@ -139,20 +140,89 @@ async def test_a_prepared_job_is_waited_for(runtime, guide):
     job = guide.jobs["j-1"] = a_job(status=JobState.PREPARED)
     client = Client(runtime, job, keep_alive_s=0.02)
     assert (await client.next())[0] == ":"
-    runtime.open(a_job())
+    await runtime.open(a_job())
     await publish(runtime, job, "one")
     assert (await client.until("one"))[-1][1] == "1"
 
 
+def waiting(frames):
+    return [(data["data"]["status"], data["data"]["waiting"]) for kind, _, data in frames if kind == "job.waiting"]
+
+
+async def test_a_queued_job_tells_its_place_each_time_it_changes_and_goes_on_by_itself(runtime, guide):
+    queued = a_job(status=JobState.QUEUED)
+    guide.jobs["j-1"] = msgspec.structs.replace(queued, waiting="2nd in line")
+    client = Client(runtime, queued)
+    assert waiting([await client.next()]) == [("queued", "2nd in line")]
+    guide.jobs["j-1"] = msgspec.structs.replace(queued, waiting="1st in line")
+    runtime.front.hub.look_again()
+    assert waiting([await client.next()]) == [("queued", "1st in line")]
+    job = await runtime.open(a_job())
+    await publish(runtime, job, "one", "job.finished")
+    found = await client.rest()
+    assert [each[0] for each in found if each[0] != "job.waiting"] == ["one", "job.finished"]
+
+
+async def test_a_paused_job_says_so_and_says_when_it_goes_on(runtime, guide):
+    job = await runtime.open(a_job())
+    await publish(runtime, job, "one")
+    client = Client(runtime, job)
+    await client.until("one")
+    guide.jobs["j-1"] = msgspec.structs.replace(job, status=JobState.PAUSED, waiting="why")
+    runtime.front.hub.look_again()
+    assert waiting(await client.until("job.waiting")) == [("paused", "why")]
+    await publish(runtime, job, "two")
+    assert [each[0] for each in await client.until("two")] == ["two"]
+    guide.jobs["j-1"] = job
+    runtime.front.hub.look_again()
+    assert waiting(await client.until("job.waiting")) == [("running", "")]
+
+
+async def test_a_job_that_is_suspended_and_resumed_is_followed_through_it(runtime, guide, fleet):
+    job = await runtime.open(a_job())
+    await publish(runtime, job, "one")
+    client = Client(runtime, job)
+    await client.until("one")
+    await publish(runtime, job, "two")
+    next(iter(runtime.front.hub._watches[job.session_id]))._events.clear()  # lost with the router
+    await runtime.close(job, JobState.SUSPENDED)
+    await runtime.hosts["gateway"].close_session(job.session_id)
+    runtime.front.hub.look_again()
+    assert [each[0] for each in await client.until("job.waiting")][-2:] == ["two", "job.waiting"]
+    await runtime.open(job)
+    await publish(runtime, job, "three", "job.finished")
+    found = [each for each in await client.rest() if each[0] != ":"]
+    assert [each[:2] for each in found] == [("job.waiting", None), ("three", "3"), ("job.finished", "4")]
+
+
+async def test_without_following_a_job_that_waits_is_told_last(runtime, guide):
+    job = await runtime.open(a_job())
+    await publish(runtime, job, "one")
+    await runtime.close(job, JobState.SUSPENDED)
+    found = await Client(runtime, job, follow=False).rest()
+    assert [each[0] for each in found] == ["one", "job.waiting", "stream.ended"]
+
+
+async def test_a_standing_sessions_second_job_is_told_without_the_first_ones_events(runtime, guide):
+    job = await runtime.open(a_job())
+    await publish(runtime, job, "one", "job.finished")
+    await runtime.close(job, JobState.SUCCEEDED)
+    second = msgspec.structs.replace(a_job("j-2"), session_id=job.session_id, first_event=2)
+    await runtime.open(second)
+    await publish(runtime, second, "two", "job.finished")
+    assert [each[0] for each in await Client(runtime, second).rest()] == ["two", "job.finished"]
+    assert [each[0] for each in await Client(runtime, job).rest()] == ["one", "job.finished"]
+
+
 async def test_without_following_the_stream_ends_after_the_events_so_far(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one", "two")
     found = await Client(runtime, job, follow=False).rest()
     assert [each[0] for each in found] == ["one", "two", "stream.ended"]
 
 
 async def test_the_last_event_id_resumes_over_http(runtime, http):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one", "two", "job.finished")
     answer = await http.get("/jobs/j-1/events", headers={"Last-Event-ID": "1"})
     assert answer.headers["content-type"].startswith("text/event-stream")
@@ -161,7 +231,7 @@ async def test_the_last_event_id_resumes_over_http(runtime, http):
 
 
 async def test_when_the_last_client_leaves_the_router_is_told(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one")
     client = Client(runtime, job)
     await client.until("one")
@@ -172,7 +242,7 @@ async def test_when_the_last_client_leaves_the_router_is_told(runtime):
 
 
 async def test_the_end_of_the_gateway_ends_the_streams(runtime):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one")
     client = Client(runtime, job)
     await client.until("one")
@@ -190,6 +260,6 @@ async def test_passing_events_are_left_out_before_kept_ones_are_lost():
 
 @pytest.mark.parametrize("given", ["", "x", "-1"])
 async def test_a_strange_last_event_id_begins_at_the_beginning(runtime, http, given):
-    job = runtime.open(a_job())
+    job = await runtime.open(a_job())
     await publish(runtime, job, "one", "job.finished")
     assert "id: 1\n" in (await http.get("/jobs/j-1/events", headers={"Last-Event-ID": given})).text

@@ -16,14 +16,14 @@ from sylk_ray.runtime import (
     Context,
     Host,
     LocalTransport,
-    MemoryJournal,
+    MemoryJournals,
     Roles,
     SessionBinding,
     SystemClock,
     handler,
 )
 from sylk_ray.runtime.directory import FLEET, Located, LocateSession, Resolve, router_of
-from sylk_ray.runtime.history import Published
+from sylk_ray.runtime.history import HistoryGrew, Published
 
 
 class Add(Message, frozen=True):
@@ -136,6 +136,10 @@ class FakeRouter(Agent[None]):
     async def published(self, message: Published, ctx: Context) -> None:
         self.events.append(message.event)
 
+    @handler()
+    async def grew(self, message: HistoryGrew, ctx: Context) -> None:
+        self.events[:] = await ctx.journal.events(0)
+
 
 class FakeFleet(Agent[None]):
     role = "fleet"
@@ -161,15 +165,16 @@ async def cells(tmp_path, clock) -> AsyncIterator[Cells]:
     transport = LocalTransport()
     roles = Roles({"counter": Counter, "broken": Broken, "router": FakeRouter, "fleet": FakeFleet})
     settings = Settings(home=tmp_path, mailbox_bound=8)
+    journals = MemoryJournals()
     hosts: Cells = {}
     for name in ("system", "a", "b"):
-        host = Host(name, roles=roles, transport=transport, journal=MemoryJournal(), clock=clock, settings=settings)
+        host = Host(name, roles=roles, transport=transport, journals=journals, clock=clock, settings=settings)
         hosts[name] = host
         transport.join(name, host.receive)
     hosts["transport"] = transport  # type: ignore[assignment]
     for name in ("a", "b"):
-        hosts[name].open_session(SessionBinding("s", "a"))
-    hosts["a"].open_session(SessionBinding("t", "a"))
+        await hosts[name].open_session(SessionBinding("s", "a"))
+    await hosts["a"].open_session(SessionBinding("t", "a"))
     yield hosts
     for name in ("system", "a", "b"):
         await hosts[name].stop(grace_s=0)

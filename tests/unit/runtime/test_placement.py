@@ -81,3 +81,23 @@ def test_load_is_given_back_whatever_happens(steps):
     for session in opened:
         packing.close_session(session)
     assert all(load == 0 for load in packing._load.values())
+
+
+def test_a_home_that_dies_leaves_the_sessions_groups_on_other_cells_where_they_are():
+    packing = Packing(most_cells=3, slack=1)
+    for cell in ("a", "b", "c"):
+        packing.add_cell(cell, "node")
+    packing.restore("s", "a", {"p1": "b", "p2": "b", "p3": "gone"})
+    assert packing.lose_cell("a") == ["s"]
+    assert packing.open_session("s") in ("b", "c")
+    assert packing.lose_cell("c") in (["s"], [])
+    assert packing.open_session("s") == "b"
+    assert [packing.place("s", name) for name in ("p1", "p2")] == ["b", "b"]
+
+
+def test_a_session_whose_home_died_with_the_fleet_keeps_its_groups():
+    packing = Packing(most_cells=2, slack=1)
+    packing.add_cell("b", "node")
+    packing.restore("s", "dead", {"p1": "b"})
+    assert packing.open_session("s") == "b"
+    assert packing.place("s", "p1") == "b"

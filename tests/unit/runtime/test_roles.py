@@ -51,3 +51,9 @@ def test_two_messages_of_one_name_are_refused():
     namespace = {"__module__": "elsewhere", "__annotations__": {}}
     with pytest.raises(TypeError, match="Unique"):
         type(Message)("Unique", (Message,), namespace)
+
+
+def test_every_role_that_is_installed_can_be_loaded_beside_all_others():
+    roles = Roles.installed()
+    assert {"guide", "orchestrator", "fair_share", "coordinator", "leases"} <= set(roles.names())
+    assert roles._broken == {}

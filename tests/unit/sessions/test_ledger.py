@@ -11,7 +11,9 @@ from sylk_ray.sessions.records import ErrorRecord
 @pytest.fixture
 def ledger() -> JobLedger:
     record = JobRecord("j-1", "n", "s-1", "name", "/r", "b", JobState.PREPARED, 1.0)
-    return JobLedger(record, [["a", "b"], ["c"]], now=100.0)
+    ledger = JobLedger(record)
+    ledger.begin([["a", "b"], ["c"]], now=100.0)
+    return ledger
 
 
 def move(node: str, target: NodeState, at: float, attempt: int = 1, reason: str = "") -> Transition:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from sylk_ray.errors import InputError, SylkError
+from sylk_ray.errors import InputError
 from sylk_ray.sessions import JobRecord, JobState, SessionRecord, SessionState
 from sylk_ray.sessions.store import SessionStore
 
@@ -25,19 +25,11 @@ async def test_what_is_kept_is_there_in_the_next_runtime(home):
     assert (again.sessions, again.jobs) == (store.sessions, store.jobs)
 
 
-async def test_a_job_that_was_running_when_the_runtime_ended_was_interrupted(home):
-    await SessionStore(home).keep(session(1, state=SessionState.ACTIVE), job(1, JobState.RUNNING))
-    again = SessionStore(home)
-    await again.recover()
-    assert (again.job("j-1").status, again.job("j-1").error.type) == (JobState.FAILED, "interrupted")
-    assert again.session("name-1").state is SessionState.FAILED
-
-
 async def test_a_broken_record_costs_only_itself(home):
     store = SessionStore(home)
     await store.keep(session(1), job(1, JobState.SUCCEEDED))
     await store.keep(session(2), job(2, JobState.SUCCEEDED))
-    store.directory("s-1").record.write_text("{")
+    store.directory("s-1").record_of("j-1").write_text("{")
     again = SessionStore(home)
     await again.recover()
     assert list(again.sessions) == ["s-1", "s-2"]
@@ -61,14 +53,6 @@ async def test_a_job_is_found_by_the_beginning_of_its_id_if_only_one_has_it(home
 async def test_a_name_is_taken_until_its_session_is_closed(home):
     store = SessionStore(home)
     await store.keep(session(1))
-    with pytest.raises(InputError, match="name-1"):
-        store.refuse_name("name-1", 10)
+    assert store.open_session_named("name-1") == session(1)
     await store.keep(session(1, closed=True))
-    store.refuse_name("name-1", 10)
-
-
-async def test_no_more_sessions_work_at_once_than_may(home):
-    store = SessionStore(home)
-    await store.keep(session(1))
-    with pytest.raises(SylkError, match="max_sessions"):
-        store.refuse_name("another", 1)
+    assert store.open_session_named("name-1") is None

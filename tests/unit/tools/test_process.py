@@ -123,7 +123,7 @@ async def test_leftovers_are_found_and_killed_for_recovery(make_context: MakeCon
     found = find_tool_processes(context.run_id[:-1])
     killed = await kill_tool_processes(context.run_id)
 
-    assert {each.run_id for each in found} == {context.run_id}
+    assert {each.run_id for each in found} == {f"{context.run_id}@"}
     assert killed >= 1
     assert (await task).exit_code != 0
 
@@ -207,7 +207,7 @@ async def test_secrets_of_the_host_are_not_in_the_environment(
     variables = dict(line.split("=", 1) for line in result.output.splitlines())
     assert "s3cret" not in result.output
     assert variables["GRANTED"] == "given"
-    assert variables["SYLK_TOOL_RUN"] == context.run_id
+    assert variables["SYLK_TOOL_RUN"] == f"{context.run_id}@"
     assert variables["TERM"] == "dumb"
     assert variables["LC_TIME"] == "C"
     assert all(variables[name].startswith(str(context.private_dir)) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME"))
