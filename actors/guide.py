@@ -20,7 +20,6 @@ from sylk_ray.runtime.fleet_messages import (
     CellDied,
     CloseSession,
     SessionLost,
-    SuspendSession,
 )
 from sylk_ray.runtime.leases import FAIR_SHARE, CloseShare, SetShare
 from sylk_ray.sessions import JobRecord, JobState, SessionRecord, SessionState
@@ -56,7 +55,7 @@ _RESUMABLE = (JobState.PAUSED, JobState.SUSPENDED)
 
 class Guide(Agent[None]):
     """Keeps the records of sessions and jobs, on disk and in memory. Handlers are concurrent, for making a session
-    waits for processes and for git; what must not interleave for one session is behind its lock."""
+    waits for processes and for git; what must not interleave for one session waits for its turn."""
 
     role = "guide"
 
@@ -118,14 +117,14 @@ class Guide(Agent[None]):
                     self._store.sessions[session.id] = msgspec.structs.replace(session, job="")
                 raise
         if message.start:
-            async with self._jobs.locks[session.id]:
+            async with self._jobs.turns.of(session.id):
                 return await self._jobs.run(record)
         return record
 
     @handler(concurrent=True)
     async def start(self, message: StartJob, ctx: Context) -> JobRecord:
         """Run a prepared job."""
-        async with self._jobs.locks[self._store.job(message.job_id).session_id]:
+        async with self._jobs.turns.of(self._store.job(message.job_id).session_id):
             record = self._store.job(message.job_id)
             if record.status is not JobState.PREPARED:
                 return record
@@ -140,9 +139,9 @@ class Guide(Agent[None]):
         record = self._store.job(message.job_id)
         if record.status.over:
             return record
-        # Seen by whoever is opening the session right now, and holds the lock for it.
+        # Seen by whoever is opening the session right now, and holds the turn for it.
         self._jobs.cancelling.add(record.job_id)
-        async with self._jobs.locks[record.session_id]:
+        async with self._jobs.turns.of(record.session_id):
             record = self._store.job(record.job_id)
             if record.status in (JobState.PREPARED, JobState.QUEUED, JobState.SUSPENDED):
                 await self._jobs.ended(msgspec.structs.replace(record, status=JobState.CANCELLED))
@@ -179,7 +178,7 @@ class Guide(Agent[None]):
     async def job_ended(self, message: JobEnded, ctx: Context) -> None:
         """A job is over, and its session too unless it is a standing one."""
         record = message.record
-        async with self._jobs.locks[record.session_id]:
+        async with self._jobs.turns.of(record.session_id):
             known = self._store.jobs.get(record.job_id)
             if known is None:
                 return
@@ -210,7 +209,7 @@ class Guide(Agent[None]):
     async def pause_session(self, message: PauseSession, ctx: Context) -> SessionRecord:
         """Pause or suspend."""
         session = self._store.session(message.session)
-        async with self._jobs.locks[session.id]:
+        async with self._jobs.turns.of(session.id):
             session = self._store.session(session.id)
             target = SessionState.SUSPENDED if message.suspend else SessionState.PAUSED
             if session.state is target:
@@ -220,10 +219,7 @@ class Guide(Agent[None]):
             record = self._store.latest_job(session)
             if record is not None and record.status in (JobState.RUNNING, JobState.PAUSED):
                 if message.suspend:
-                    timeout = message.grace_s + 60
-                    await ctx.ask(FLEET, SuspendSession(session.id, message.grace_s), timeout=timeout)
-                    await ctx.tell(FAIR_SHARE, CloseShare(session.id))
-                    await kill_tool_processes(f"{session.id}.")
+                    await self._jobs.put_away(session.id, message.grace_s)
                 else:
                     await self._jobs.ask_orchestrator(record, PauseJob())
                 # It may have come to its end meanwhile.
@@ -244,7 +240,7 @@ class Guide(Agent[None]):
     async def resume_session(self, message: ResumeSession, ctx: Context) -> SessionRecord:
         """Go on."""
         session = self._store.session(message.session)
-        async with self._jobs.locks[session.id]:
+        async with self._jobs.turns.of(session.id):
             session = self._store.session(session.id)
             if session.state in (SessionState.ACTIVE, SessionState.CREATED) and not session.closed:
                 return session
@@ -295,7 +291,7 @@ class Guide(Agent[None]):
     async def set_group(self, message: SetGroup, ctx: Context) -> SessionRecord:
         """Change weight and limits."""
         session = self._store.session(message.session)
-        async with self._jobs.locks[session.id]:
+        async with self._jobs.turns.of(session.id):
             session = self._store.session(session.id)
             if session.over:
                 raise IllegalSessionState(f"session {session.name} is over", hint="see `sylk session list`")
@@ -324,7 +320,7 @@ class Guide(Agent[None]):
         if record is not None and not record.status.over:
             await self.cancel(CancelJob(record.job_id, "its session was closed"), ctx)
             await self._jobs.wait_until_over(record.job_id)
-            async with self._jobs.locks[session.id]:
+            async with self._jobs.turns.of(session.id):
                 record = self._store.job(record.job_id)
                 if not record.status.over:
                     error = ErrorRecord("cancelled", "its session was closed before it had come to its end")
@@ -348,10 +344,13 @@ class Guide(Agent[None]):
         """Let nobody in any more, and bring what runs to rest."""
         self._jobs.draining = True
         if message.wait:
-            while any(job.status in (JobState.RUNNING, JobState.QUEUED) for job in self._store.jobs.values()):
-                await self._jobs.let_in(draining=True)
+            await self._jobs.let_in(draining=True)
+            while any(job.status is JobState.RUNNING for job in self._store.jobs.values()):
                 await ctx.clock.sleep(0.1)
-        at_work = [job for job in self._store.jobs.values() if job.status in (JobState.RUNNING, JobState.PAUSED)]
+                await self._jobs.let_in(draining=True)
+        # Also those in line: with --wait because paused ones have left them no room, which nobody will change.
+        unfinished = (JobState.RUNNING, JobState.PAUSED, JobState.QUEUED)
+        at_work = [job for job in self._store.jobs.values() if job.status in unfinished]
         reason = "the runtime was ended"
         wishes = [PauseSession(job.session_id, True, message.grace_s, reason) for job in at_work]
         suspending = (self.pause_session(wish, ctx) for wish in wishes)
@@ -371,7 +370,7 @@ class Guide(Agent[None]):
         session = self._store.sessions.get(message.session)
         if session is None:
             return
-        async with self._jobs.locks[session.id]:
+        async with self._jobs.turns.of(session.id):
             record = self._store.latest_job(session)
             if record is None or record.status.over:
                 return

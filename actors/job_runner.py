@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import defaultdict
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, CellLost, DeadlinePassed, SessionClosed, UnknownAddress
 from sylk_ray.runtime import Context
 from sylk_ray.runtime.directory import FLEET
-from sylk_ray.runtime.fleet_messages import CloseSession, GetResources, OpenSession
+from sylk_ray.runtime.fleet_messages import CloseSession, GetResources, OpenSession, SuspendSession
 from sylk_ray.runtime.leases import FAIR_SHARE, CloseShare, SetShare
+from sylk_ray.runtime.turns import Turns
 from sylk_ray.sessions import JobRecord, JobState, SessionRecord, SessionState
 from sylk_ray.sessions.admission import Line
 from sylk_ray.sessions.records import ErrorRecord
@@ -31,12 +31,12 @@ ASK_AGAIN_S = 20.0
 
 
 class JobRunner:
-    """``locks`` are a session's; what must not interleave for one is done while holding its lock."""
+    """What must not interleave for a session is done while holding its turn."""
 
     def __init__(self, store: SessionStore, ctx: Context) -> None:
         self.store = store
         self.line = Line(ctx.settings.max_sessions)
-        self.locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.turns = Turns()
         self.cancelling: set[str] = set()
         self.draining = False
         self._ctx = ctx
@@ -74,7 +74,7 @@ class JobRunner:
         return msgspec.structs.replace(record, waiting=self.line.told(ids.index(record.job_id) + 1))
 
     async def run(self, record: JobRecord, *, draining: bool = False) -> JobRecord:
-        """Open the session and set its orchestrator to work, or have the job stand in line. Holds the lock."""
+        """Open the session and set its orchestrator to work, or have the job stand in line. Holds the turn."""
         session = self.store.session(record.session_id)
         if (self.draining and not draining) or not self.line.has_room(self.store.jobs.values()):
             record = msgspec.structs.replace(record, status=JobState.QUEUED)
@@ -93,14 +93,14 @@ class JobRunner:
                 await self.ask_orchestrator(record, HaltJob("a person cancelled it"))
         except SylkError as error:
             if ran_before:
-                return await self.rest(record, error.message)
+                return await self._give_up_for_now(record, error.message)
             failed = msgspec.structs.replace(record, status=JobState.FAILED, error=ErrorRecord.of(error))
             await self.ended(failed)
             return failed
         return record
 
     async def rest(self, record: JobRecord, why: str) -> JobRecord:
-        """A job cannot go on now, and may later: nothing of it is lost. Holds the lock."""
+        """A job cannot go on now, and may later: nothing of it is lost. Holds the turn."""
         record = msgspec.structs.replace(record, status=JobState.SUSPENDED, waiting=why)
         session = self.store.session(record.session_id)
         if session.state is not SessionState.SUSPENDED and not session.over:
@@ -110,6 +110,20 @@ class JobRunner:
         except SylkError as problem:
             self._ctx.log.warning("session %s: %s", session.name, problem)
         return record
+
+    async def put_away(self, session_id: str, grace_s: float = 0.0) -> None:
+        """Free what a session has in use, after ``grace_s`` seconds for what its agents are at. Raises a SylkError."""
+        await self._ctx.ask(FLEET, SuspendSession(session_id, grace_s), timeout=grace_s + 60)
+        await self._ctx.tell(FAIR_SHARE, CloseShare(session_id))
+        await kill_tool_processes(f"{session_id}.")
+
+    async def _give_up_for_now(self, record: JobRecord, why: str) -> JobRecord:
+        """It could not be set going, and some of its agents may be at work all the same. Holds the turn."""
+        try:
+            await self.put_away(record.session_id)
+        except SylkError as error:
+            self._ctx.log.warning("session %s may still have something in use: %s", record.session, error)
+        return await self.rest(record, why)
 
     async def set_going(self, record: JobRecord, *, again: bool) -> None:
         """See to it that the session is open somewhere, and that its orchestrator has the job; both may be so. Done
@@ -131,14 +145,14 @@ class JobRunner:
     async def recover(self, job_id: str) -> None:
         """This agent has died and come back: a job that was running may run, or have died as well."""
         record = self.store.job(job_id)
-        async with self.locks[record.session_id]:
+        async with self.turns.of(record.session_id):
             record = self.store.job(job_id)
             if record.status not in (JobState.RUNNING, JobState.PAUSED):
                 return
             try:
                 await self.set_going(record, again=True)
             except SylkError as error:
-                await self.rest(record, error.message)
+                await self._give_up_for_now(record, error.message)
 
     async def clear_away(self) -> None:
         """This agent may have died between the end of a job and that of its session's cells."""
@@ -173,7 +187,7 @@ class JobRunner:
                 return
 
     async def ended(self, record: JobRecord) -> None:
-        """A job is over, and its session too unless it is a standing one. Holds the lock."""
+        """A job is over, and its session too unless it is a standing one. Holds the turn."""
         session = self.store.session(record.session_id)
         if session.standing and not session.closed:
             if session.state is not SessionState.ACTIVE:
@@ -192,7 +206,7 @@ class JobRunner:
 
     async def release(self, record: JobRecord) -> None:
         """Free what a job has used that is over, unless its session has another by now, and let the next in."""
-        async with self.locks[record.session_id]:
+        async with self.turns.of(record.session_id):
             session = self.store.sessions.get(record.session_id)
             if session is not None and session.job == record.job_id:
                 try:
@@ -202,21 +216,18 @@ class JobRunner:
                     await self.workspace(session).close()
                 except SylkError as error:
                     self._ctx.log.warning("session %s could not be cleared away: %s", session.name, error)
-        lock = self.locks.get(record.session_id)
-        if lock is not None and not lock.locked():
-            del self.locks[record.session_id]
         await self.let_in()
 
     async def let_in(self, *, draining: bool = False) -> None:
         """Run the jobs whose turn it is."""
         while (draining or not self.draining) and (record := self.line.next(self.store.jobs.values())) is not None:
-            async with self.locks[record.session_id]:
+            async with self.turns.of(record.session_id):
                 record = self.store.job(record.job_id)
                 if record.status is JobState.QUEUED:
                     await self.run(record, draining=draining)
 
     async def lost(self, record: JobRecord, why: str) -> None:
-        """A job that cannot go on has failed. Holds the lock."""
+        """A job that cannot go on has failed. Holds the turn."""
         error = ErrorRecord("cell_lost", f"the job cannot go on: {why}", "submit it again; what was merged is kept")
         await self.ended(msgspec.structs.replace(record, status=JobState.FAILED, error=error))
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from sylk_ray.errors import SylkError
@@ -13,6 +11,7 @@ from sylk_ray.messaging import SHARED, Event
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.directory import SessionBinding
 from sylk_ray.runtime.journal import Journal, Journals, PatientJournal
+from sylk_ray.runtime.turns import Turns
 
 REMEMBERED_CLOSED = 10_000
 
@@ -33,12 +32,12 @@ class Residence:
         self._open: dict[str, Journal] = {}
         self._closed: dict[str, None] = {}
         self._held: set[str] = set()
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._turns = Turns()
 
     async def open(self, binding: SessionBinding) -> Journal:
         """Have the session's journal open, with the binding's fenced cells fenced. Raises what Journals.open does."""
         session = binding.session
-        async with self._locks[session]:
+        async with self._turns.of(session):
             journal = self._open.get(session)
             if journal is None:
                 opened = await self._opened(session, binding.fenced)
@@ -65,12 +64,11 @@ class Residence:
     async def close(self, session: str) -> None:
         """Refuse the session from now on, and let its journal go."""
         self.refuse(session)
-        async with self._locks[session]:
+        async with self._turns.of(session):
             journal = self._open.pop(session, None)
             if journal is not None and session in self._closed:
                 await journal.close()
             self._bindings.pop(session, None)
-        self._locks.pop(session, None)
         self._held.discard(session)
 
     def refuse(self, session: str) -> None:
