@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from actors.job_messages import Admitted
 from sylk_ray.fairness import Lane, Request
 from sylk_ray.pipelines.messages import CHECKS
-from sylk_ray.runtime import Context
+from sylk_ray.runtime import Context, Reminders
 
 Attempt = tuple[str, int]
 
@@ -15,10 +13,10 @@ Attempt = tuple[str, int]
 class Admission:
     """The attempts that one orchestrator has asked for. The answers come to it as messages (Admitted)."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, reminders: Reminders) -> None:
         self._ctx = ctx
+        self._reminders = reminders
         self.asked: set[Attempt] = set()
-        self._telling: set[asyncio.Task[None]] = set()
 
     def ask(self, task: str, attempt: int, lane: Lane, *, at_work: bool) -> None:
         """Ask for a pipeline; or, if it is ``at_work`` already, say so."""
@@ -28,9 +26,7 @@ class Admission:
             demand["engineers"] = 1.0
 
         def decide(reason: str | None) -> None:
-            telling = asyncio.create_task(ctx.tell(ctx.address, Admitted(task, attempt, reason or "")))
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
+            self._reminders.send(Admitted(task, attempt, reason or ""))
 
         session = ctx.address.session
         request = Request(_key(session, task, attempt), session, demand, lane)

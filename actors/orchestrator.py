@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from actors.admission import Admission
+from actors.briefs import brief_of_checks, brief_of_task
 from actors.job_messages import (
     Admitted,
     Begin,
@@ -30,25 +31,21 @@ from sylk_ray.jobs import Job, graph_of
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines.messages import (
     CHECKS,
-    Assignment,
-    Brief,
     ChecksPassed,
     Merged,
     MergeWork,
     PipelineFailed,
     PipelinePhase,
-    PipelineResult,
     PipelineStopped,
     SlotWait,
     StartPipeline,
     StopPipeline,
 )
-from sylk_ray.runtime import Agent, Context, handler
+from sylk_ray.runtime import Agent, Context, Reminders, handler
 from sylk_ray.sessions import JobRecord, JobState
 from sylk_ray.sessions.directories import SessionDirectory, session_directory, write_atomically
 from sylk_ray.sessions.git import GitFailed
 from sylk_ray.sessions.ledger import JobLedger
-from sylk_ray.sessions.messages import GUIDE, JobEnded
 from sylk_ray.sessions.records import ErrorRecord, Loops, TaskRecord
 from sylk_ray.sessions.workspace import Plan, Workspace
 
@@ -73,7 +70,6 @@ class OrchestratorState(msgspec.Struct):
     checks_attempted: bool = False
     end_told: bool = False
     """Whether the Guide has heard of the job's end."""
-    stopping: set[tuple[str, int]] = msgspec.field(default_factory=set[tuple[str, int]])
     admitted: set[tuple[str, int]] = msgspec.field(default_factory=set[tuple[str, int]])
     """The attempts that FairShare has let in and that have not ended."""
 
@@ -84,13 +80,11 @@ class Orchestrator(Agent[OrchestratorState]):
     role = "orchestrator"
     keyed = "tasks"
 
-    def __init__(self) -> None:
-        self._alarm: asyncio.Task[None] | None = None
-
     async def on_activate(self, ctx: Context) -> None:
         """Go on with the job that the state tells of, if there is one."""
         self._ctx = ctx
-        self._admission = Admission(ctx)
+        self._reminders = Reminders(ctx)
+        self._admission = Admission(ctx, self._reminders)
         self._reports = JobReports(ctx, lambda: self._ledger.record if self.state.running else None)
         record = self.state.record
         if record is not None and self.state.running:
@@ -100,7 +94,7 @@ class Orchestrator(Agent[OrchestratorState]):
             self._ask_again()
             self._start_clocks_anew(ctx.clock.now())
             self._reports.soon()
-            self._set_alarm(self._scheduler.next_wakeup())
+            self._set_alarm()
         self._tell_end()
 
     def may_rest(self) -> bool:
@@ -117,7 +111,7 @@ class Orchestrator(Agent[OrchestratorState]):
 
     async def on_deactivate(self) -> None:
         """Stop waiting for time to pass."""
-        self._set_alarm(None)
+        self._reminders.close()
         self._reports.close()
         self._admission.keep(set())
 
@@ -204,7 +198,7 @@ class Orchestrator(Agent[OrchestratorState]):
         if self._is_current(message.task, message.attempt):
             change = self._scheduler.go_on if message.over else self._scheduler.hold_clock
             change(message.task, message.attempt, ctx.clock.now())
-            self._set_alarm(self._scheduler.next_wakeup())
+            self._set_alarm()
             self._note_state()
 
     @handler()
@@ -216,7 +210,7 @@ class Orchestrator(Agent[OrchestratorState]):
         in the next: cut off between, the same plan is carried out.
         """
         task = message.task
-        if not self._is_current(task, message.attempt) or (task, message.attempt) in self.state.stopping:
+        if not self._is_current(task, message.attempt) or self._scheduler.is_stopping(task, message.attempt):
             return
         pipeline = ctx.address.beside("pipeline", task)
         commit: str | None = None
@@ -329,9 +323,6 @@ class Orchestrator(Agent[OrchestratorState]):
         """A job whose orchestrator cannot go on has failed, and says so."""
         if self.state.running:
             await self._finish(JobState.FAILED, ctx, ErrorRecord.of(error))
-        elif isinstance(message, RunJob):
-            failed = msgspec.structs.replace(message.record, status=JobState.FAILED, error=ErrorRecord.of(error))
-            await ctx.ask(GUIDE, JobEnded(failed))
 
     # -- carrying out -----------------------------------------------------------------------------------------
 
@@ -343,7 +334,7 @@ class Orchestrator(Agent[OrchestratorState]):
             else:
                 await self._stop(decision, ctx)
         self._give_back_ended()
-        self._set_alarm(self._scheduler.next_wakeup())
+        self._set_alarm()
         if self._scheduler.finished:
             await self._graph_ended(ctx)
         self._note_state()
@@ -367,12 +358,14 @@ class Orchestrator(Agent[OrchestratorState]):
 
     def _give_back_ended(self) -> None:
         """Let go of what is for attempts that have ended."""
-        at_work = {(decision.node.name, decision.attempt) for decision in self._scheduler.in_flight()}
+        in_flight = self._scheduler.in_flight()
+        at_work = {(decision.node.name, decision.attempt) for decision in in_flight}
         if self.state.checks_attempted and self.state.running:
             at_work.add((CHECKS, 1))
         if self._scheduler.mode.paused:
             # A paused job waits for nothing: what was not let in is asked for again when it goes on.
-            at_work &= self.state.admitted | self.state.stopping
+            stopping = {(each.node.name, each.attempt) for each in in_flight if isinstance(each, Stop)}
+            at_work &= self.state.admitted | stopping
         self._admission.keep(at_work)
         self.state.admitted &= at_work
 
@@ -380,12 +373,9 @@ class Orchestrator(Agent[OrchestratorState]):
     async def admitted(self, message: Admitted, ctx: Context) -> None:
         """An attempt may begin."""
         task, key = message.task, (message.task, message.attempt)
-        if (
-            key not in self._admission.asked
-            or key in self.state.admitted
-            or key in self.state.stopping
-            or not self.state.running
-        ):
+        if not self.state.running or key not in self._admission.asked or key in self.state.admitted:
+            return
+        if task != CHECKS and self._scheduler.is_stopping(*key):
             return
         if message.refused:
             error = ErrorRecord("not_admitted", message.refused, "see `sylk top`, and `sylk session set`")
@@ -393,60 +383,19 @@ class Orchestrator(Agent[OrchestratorState]):
             return
         self.state.admitted.add(key)
         if task == CHECKS:
-            finale = self._job.finally_
-            assert finale is not None
-            brief = self._brief(task, Assignment(inspector=finale.inspector, tester=finale.tester), 1, {}, max_loops=0)
+            brief = brief_of_checks(self._job, self._ledger.record)
         else:
             self._scheduler.node_began(task, message.attempt, ctx.clock.now())
             start = next(each for each in self._scheduler.in_flight() if each.node.name == task)
             assert isinstance(start, Start)
-            brief = self._task_brief(start)
-            self._set_alarm(self._scheduler.next_wakeup())
+            brief = brief_of_task(self._job, self._ledger.record, start)
+            self._set_alarm()
         self._note_state()
         await ctx.tell(ctx.address.beside("pipeline", task), StartPipeline(brief))
 
-    def _task_brief(self, start: Start) -> Brief:
-        name = start.node.name
-        task = self._job.tasks[name]
-        assignment = Assignment(
-            description=task.description,
-            engineer=task.engineer,
-            on_feedback=task.on_feedback,
-            inspector=task.inspector,
-            tester=task.tester,
-        )
-        max_loops = self._job.policy.max_loops if task.max_loops is None else task.max_loops
-        return self._brief(name, assignment, start.attempt, start.parent_results, max_loops=max_loops)
-
     async def _stop(self, stop: Stop, ctx: Context) -> None:
         """Also one that was not let in yet: its pipeline says at once that nothing is left of it."""
-        self.state.stopping.add((stop.node.name, stop.attempt))
         await ctx.tell(ctx.address.beside("pipeline", stop.node.name), StopPipeline(stop.attempt, stop.reason))
-
-    def _brief(
-        self, name: str, assignment: Assignment, attempt: int, parents: dict[str, PipelineResult], *, max_loops: int
-    ) -> Brief:
-        job, record = self._job, self._ledger.record
-        variables: dict[str, Any] = {
-            "vars": dict(job.vars),
-            "tasks": {parent: msgspec.to_builtins(result) for parent, result in parents.items()},
-            "task": {"name": name, "attempt": attempt},
-            "session": {"id": record.session_id, "name": record.session, "branch": record.branch},
-        }
-        return Brief(
-            session=record.session_id,
-            session_name=record.session,
-            repo=record.repo,
-            task=name,
-            attempt=attempt,
-            assignment_json=assignment.model_dump_json(),
-            limits_json=job.limits.model_dump_json(),
-            sandbox_json=job.sandbox.model_dump_json(),
-            max_loops=max_loops,
-            variables=variables,
-            lane=Lane.HIGH if name == CHECKS else job.tasks[name].lane,
-            base=record.base,
-        )
 
     async def _note_transitions(self, ctx: Context) -> None:
         for move in self._scheduler.take_transitions():
@@ -462,17 +411,8 @@ class Orchestrator(Agent[OrchestratorState]):
             )
         self._reports.soon()
 
-    def _set_alarm(self, at: float | None) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        if at is not None:
-            self._alarm = asyncio.create_task(self._wait_until(at))
-
-    async def _wait_until(self, at: float) -> None:
-        ctx = self._ctx
-        await ctx.clock.sleep(max(0.0, at - ctx.clock.now()))
-        await ctx.tell(ctx.address, Tick())
+    def _set_alarm(self) -> None:
+        self._reminders.set_alarm(self._scheduler.next_wakeup() if self.state.running else None, Tick())
 
     # -- the end ----------------------------------------------------------------------------------------------
 
@@ -501,7 +441,7 @@ class Orchestrator(Agent[OrchestratorState]):
         if not self.state.running:
             return
         self.state.running = False
-        self._set_alarm(None)
+        self._set_alarm()
         self._give_back_ended()
         duration = round(ctx.clock.now() - self.state.began_at, 3)
         self._ledger.change(status=state, error=error, duration_s=duration)

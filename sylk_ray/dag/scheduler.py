@@ -78,6 +78,11 @@ class Scheduler:
     def state_of(self, name: str) -> NodeState:
         return self._ledger[name].state
 
+    def is_stopping(self, name: str, attempt: int) -> bool:
+        """Whether that attempt was asked to stop and has not ended yet. Raises UnknownNode."""
+        progress = self._ledger.running(name, attempt)
+        return progress is not None and progress.stop != ""
+
     def next_wakeup(self) -> float | None:
         """When ``tick`` must be called next, if nothing else happens before; None when no time matters."""
         return self._timers.next_at()

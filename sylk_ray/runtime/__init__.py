@@ -17,6 +17,7 @@ from sylk_ray.runtime.context import Context
 from sylk_ray.runtime.directory import SessionBinding
 from sylk_ray.runtime.host import Host
 from sylk_ray.runtime.journal import Journal, Journals, MemoryJournals, SavedState, Transaction
+from sylk_ray.runtime.reminders import Reminders
 from sylk_ray.runtime.roles import Roles
 from sylk_ray.runtime.steps import Retry
 from sylk_ray.runtime.transport import LocalTransport, Transport
@@ -31,6 +32,7 @@ __all__ = [
     "LocalTransport",
     "ManualClock",
     "MemoryJournals",
+    "Reminders",
     "Retry",
     "Roles",
     "SavedState",

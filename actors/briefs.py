@@ -1,0 +1,71 @@
+"""What a pipeline is told of its attempt: the job's assignment, its limits, and what its parents have done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sylk_ray.dag import Start
+from sylk_ray.fairness import Lane
+from sylk_ray.jobs import Job
+from sylk_ray.pipelines.messages import CHECKS, Assignment, Brief, PipelineResult
+from sylk_ray.sessions import JobRecord
+
+
+def brief_of_task(job: Job, record: JobRecord, start: Start) -> Brief:
+    """For one attempt of a task."""
+    name = start.node.name
+    task = job.tasks[name]
+    assignment = Assignment(
+        description=task.description,
+        engineer=task.engineer,
+        on_feedback=task.on_feedback,
+        inspector=task.inspector,
+        tester=task.tester,
+    )
+    max_loops = job.policy.max_loops if task.max_loops is None else task.max_loops
+    return _brief(
+        job, record, name, assignment, start.attempt, start.parent_results, max_loops=max_loops, lane=task.lane
+    )
+
+
+def brief_of_checks(job: Job, record: JobRecord) -> Brief:
+    """For the checks of the whole branch at the job's end (its ``finally``)."""
+    finale = job.finally_
+    assert finale is not None
+    assignment = Assignment(inspector=finale.inspector, tester=finale.tester)
+    return _brief(job, record, CHECKS, assignment, 1, {}, max_loops=0, lane=Lane.HIGH)
+
+
+def _brief(
+    job: Job,
+    record: JobRecord,
+    name: str,
+    assignment: Assignment,
+    attempt: int,
+    parents: dict[str, PipelineResult],
+    *,
+    max_loops: int,
+    lane: Lane,
+) -> Brief:
+    variables: dict[str, Any] = {
+        "vars": dict(job.vars),
+        "tasks": {parent: msgspec.to_builtins(result) for parent, result in parents.items()},
+        "task": {"name": name, "attempt": attempt},
+        "session": {"id": record.session_id, "name": record.session, "branch": record.branch},
+    }
+    return Brief(
+        session=record.session_id,
+        session_name=record.session,
+        repo=record.repo,
+        task=name,
+        attempt=attempt,
+        assignment_json=assignment.model_dump_json(),
+        limits_json=job.limits.model_dump_json(),
+        sandbox_json=job.sandbox.model_dump_json(),
+        max_loops=max_loops,
+        variables=variables,
+        lane=lane,
+        base=record.base,
+    )
