@@ -14,6 +14,7 @@ from sylk_ray.pipelines.messages import (
     CHECKS,
     ChecksPassed,
     EngineerDone,
+    FinishStopping,
     Implement,
     Inspect,
     InspectorDone,
@@ -39,6 +40,8 @@ class PipelineState(msgspec.Struct):
 
     brief: Brief | None = None
     life: Lifecycle = msgspec.field(default_factory=Lifecycle)
+    stopped: int = 0
+    """The last attempt that was stopped: neither it nor one before it may begin any more."""
 
 
 class PipelineAgent(Agent[PipelineState]):
@@ -48,8 +51,11 @@ class PipelineAgent(Agent[PipelineState]):
 
     def __init__(self) -> None:
         self._stopping = 0
-        self._idle = asyncio.Lock()
         self._opening: asyncio.Task[str] | None = None
+
+    async def on_activate(self, ctx: Context) -> None:
+        """Know what was stopped."""
+        self._stopping = self.state.stopped
 
     @handler()
     async def start(self, message: StartPipeline, ctx: Context) -> None:
@@ -131,16 +137,21 @@ class PipelineAgent(Agent[PipelineState]):
 
     @handler(concurrent=True)
     async def stop(self, message: StopPipeline, ctx: Context) -> None:
-        """End the attempt, whatever it is at, and say so when nothing is left of it."""
+        """End the attempt: whatever it is at is cut short, and in its turn, after what came before, it is undone."""
         self._stopping = max(self._stopping, message.attempt)
-        brief = self.state.brief
         if self._opening is not None:
             self._opening.cancel()
+        await ctx.tell(ctx.address, FinishStopping(message.attempt))
+
+    @handler()
+    async def finish_stopping(self, message: FinishStopping, ctx: Context) -> None:
+        """Clear the attempt away, and say so when nothing is left of it; it may never have begun."""
+        self.state.stopped = self._stopping = max(self._stopping, message.attempt)
+        brief = self.state.brief
         try:
             if brief is not None and brief.attempt <= message.attempt:
-                async with self._idle:
-                    await PipelineBus(ctx).stop(message.attempt)
-                    await self._clean(ctx)
+                await PipelineBus(ctx).stop(message.attempt)
+                await self._clean(ctx)
         except SylkError as error:
             # The orchestrator waits for this all the same, and the session's end clears up the rest.
             ctx.log.warning("%s was not stopped in order: %s", ctx.address, error)
@@ -150,7 +161,7 @@ class PipelineAgent(Agent[PipelineState]):
         """An error nobody foresaw fails the attempt: the orchestrator always hears."""
         if isinstance(message, StartPipeline):
             self.state.brief, self.state.life = message.brief, Lifecycle()
-        if isinstance(message, StopPipeline):
+        if isinstance(message, StopPipeline | FinishStopping):
             await ctx.tell(_orchestrator(ctx), PipelineStopped(ctx.address.name, message.attempt))
         elif self.state.brief is not None and not self.state.life.over:
             retryable = not isinstance(error, SylkError) or error.exit_code != 2
@@ -167,22 +178,19 @@ class PipelineAgent(Agent[PipelineState]):
 
     async def _open(self, brief: Brief, ctx: Context) -> str | None:
         """A fresh worktree, and the commit that it starts from; None when the attempt is stopped."""
-        async with self._idle:
+        if brief.attempt <= self._stopping:
+            return None
+        opening = workspace_of(brief, ctx).open_worktree
+        self._opening = asyncio.create_task(ctx.step("open worktree", opening, brief.task, retry=Retry(), result=str))
+        try:
+            return await self._opening
+        except asyncio.CancelledError:
             if brief.attempt <= self._stopping:
                 return None
-            opening = workspace_of(brief, ctx).open_worktree
-            self._opening = asyncio.create_task(
-                ctx.step("open worktree", opening, brief.task, retry=Retry(), result=str)
-            )
-            try:
-                return await self._opening
-            except asyncio.CancelledError:
-                if brief.attempt <= self._stopping:
-                    return None
-                self._opening.cancel()
-                raise
-            finally:
-                self._opening = None
+            self._opening.cancel()
+            raise
+        finally:
+            self._opening = None
 
     async def _judged(self, feedback: Feedback, final: bool, ctx: Context) -> None:
         if final:
@@ -211,8 +219,7 @@ class PipelineAgent(Agent[PipelineState]):
     async def _fail(self, error: ErrorRecord, ctx: Context, *, retryable: bool = True) -> None:
         brief = self._brief
         await self._move(Phase.FAILED, ctx)
-        async with self._idle:
-            await self._clean(ctx)
+        await self._clean(ctx)
         failed = PipelineFailed(brief.task, brief.attempt, error, self.state.life.loops, retryable)
         await ctx.tell(_orchestrator(ctx), failed)
 

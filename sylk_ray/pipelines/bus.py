@@ -5,6 +5,7 @@ from __future__ import annotations
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines.messages import (
     EngineerDone,
+    FinishWork,
     Implement,
     Inspect,
     InspectorDone,
@@ -44,7 +45,9 @@ class PipelineBus:
     async def stop(self, attempt: int) -> None:
         """Stop all three, one after the other in the order in which work flows."""
         for role in WORKERS:
-            await self._ctx.ask(self._ctx.address.beside(role), StopWork(attempt), timeout=60)
+            worker = self._ctx.address.beside(role)
+            await self._ctx.ask(worker, StopWork(attempt), timeout=60)
+            await self._ctx.ask(worker, FinishWork(attempt), timeout=60)
 
     async def _tell(self, role: str, message: Message) -> None:
         await self._ctx.tell_direct(self._ctx.address.beside(role), message)

@@ -114,6 +114,12 @@ class StopPipeline(Message, frozen=True):
     reason: str
 
 
+class FinishStopping(Message, frozen=True):
+    """The pipeline to itself: the attempt that was cut short is to be cleared away."""
+
+    attempt: int
+
+
 # -- pipeline to orchestrator --------------------------------------------------------------------------------------
 
 
@@ -268,5 +274,11 @@ class WorkerFailed(Message, frozen=True):
 
 class StopWork(Request[None], frozen=True):
     """Pipeline to any of the three: stop what you do for this attempt and before; answered when nothing runs."""
+
+    attempt: int
+
+
+class FinishWork(Request[None], frozen=True):
+    """After StopWork, and answered in its turn: nothing of the attempt waits in the mailbox any more."""
 
     attempt: int

@@ -16,7 +16,7 @@ from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Request as Lease
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines.bus import PipelineBus
-from sylk_ray.pipelines.messages import Brief, SlotWait, StopWork, WorkerFailed
+from sylk_ray.pipelines.messages import Brief, FinishWork, SlotWait, StopWork, WorkerFailed
 from sylk_ray.runtime import Agent, Context, handler
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Workspace
@@ -49,6 +49,11 @@ class Worker(Agent[None]):
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
+
+    @handler()
+    async def finish_work(self, message: FinishWork, ctx: Context) -> None:
+        """All that came before has been handled: also work that was ordered and not begun, which after a crash would
+        be begun, for that it was stopped is not in the journal."""
 
     async def work(self, brief: Brief, doing: Coroutine[Any, Any, ResultT]) -> ResultT:
         """Do it, unless the attempt was stopped; raises Stopped when it was, before or meanwhile."""

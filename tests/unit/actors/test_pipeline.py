@@ -1,0 +1,157 @@
+"""A pipeline that is stopped: nothing of the attempt begins any more, also when its cell dies in between."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors import tester
+from actors.engineer import Engineer
+from actors.inspector import Inspector
+from actors.pipeline import PipelineAgent
+from sylk_ray.config import Settings
+from sylk_ray.jobs import load_job
+from sylk_ray.messaging import Address, Message
+from sylk_ray.messaging.wire import Envelope
+from sylk_ray.pipelines.messages import (
+    Assignment,
+    Brief,
+    FinishStopping,
+    MergeWork,
+    PipelineFailed,
+    PipelinePhase,
+    PipelineStopped,
+    StartPipeline,
+    StopPipeline,
+)
+from sylk_ray.runtime import (
+    Agent,
+    Context,
+    Host,
+    LocalTransport,
+    MemoryJournals,
+    Roles,
+    SessionBinding,
+    SystemClock,
+    Transaction,
+    handler,
+)
+from sylk_ray.runtime.outbox import mail_of
+from sylk_ray.sessions.workspace import Workspace
+from tests.unit.runtime.conftest import FakeFleet, FakeRouter
+from tests.unit.sessions.conftest import git, new_repository
+
+PIPELINE, ORCHESTRATOR = Address("s", "pipeline", "a"), Address("s", "orchestrator", "main")
+
+
+class HeardState(msgspec.Struct):
+    kinds: list[str] = []
+
+
+class Recorder(Agent[HeardState]):
+    """In the orchestrator's place: notes what pipelines say."""
+
+    role = "orchestrator"
+    heard: list[Any] = []
+
+    @handler()
+    async def phase(self, message: PipelinePhase, ctx: Context) -> None:
+        self.heard.append(message)
+
+    @handler()
+    async def stopped(self, message: PipelineStopped, ctx: Context) -> None:
+        self.heard.append(message)
+
+    @handler()
+    async def failed(self, message: PipelineFailed, ctx: Context) -> None:
+        self.heard.append(message)
+
+    @handler()
+    async def merge(self, message: MergeWork, ctx: Context) -> None:
+        self.heard.append(message)
+
+
+@pytest.fixture
+async def host(tmp_path):
+    FakeRouter.places, FakeRouter.events, Recorder.heard = {}, [], []
+    transport = LocalTransport()
+    agents = (PipelineAgent, Engineer, Inspector, tester.Tester, Recorder, FakeRouter, FakeFleet)
+    host = Host(
+        "a",
+        roles=Roles({cls.role: cls for cls in agents}),
+        transport=transport,
+        journals=MemoryJournals(),
+        clock=SystemClock(),
+        settings=Settings(home=tmp_path / "home"),
+    )
+    transport.join("a", host.receive)
+    await host.open_session(SessionBinding("s", "a"))
+    yield host
+    await host.stop(grace_s=0)
+
+
+@pytest.fixture
+def repo(tmp_path) -> Path:
+    return new_repository(tmp_path / "repo", {"x": "1\n"})
+
+
+@pytest.fixture
+async def workspace(tmp_path, repo) -> Workspace:
+    workspace = Workspace(tmp_path / "home", "s", "demo", repo)
+    await workspace.create(git(repo, "rev-parse", "HEAD"))
+    return workspace
+
+
+@pytest.fixture
+def brief(workspace, repo) -> Brief:
+    job = load_job("name: j\ntasks:\n  a: {engineer: [{run: 'sleep 979'}]}\n", source="job.yaml")
+    return Brief(
+        session="s",
+        session_name="demo",
+        repo=str(repo),
+        task="a",
+        attempt=1,
+        assignment_json=Assignment(engineer=job.tasks["a"].engineer).model_dump_json(),
+        limits_json=job.limits.model_dump_json(),
+        sandbox_json=job.sandbox.model_dump_json(),
+        max_loops=1,
+    )
+
+
+async def until_heard(kind: type[Message]) -> list[Any]:
+    async with asyncio.timeout(10):
+        while not any(isinstance(each, kind) for each in Recorder.heard):
+            await asyncio.sleep(0.01)
+    return Recorder.heard
+
+
+async def test_an_attempt_that_is_stopped_before_it_is_started_never_begins(host, brief, workspace):
+    await host.tell(ORCHESTRATOR, PIPELINE, StopPipeline(1, "cancelled"), timeout=5)
+    assert await until_heard(PipelineStopped) == [PipelineStopped("a", 1)]
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(brief), timeout=5)
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(msgspec.structs.replace(brief, attempt=2)), timeout=5)
+    (_, phase) = await until_heard(PipelinePhase)
+    assert (phase.attempt, phase.phase) == (2, "running")
+
+
+async def test_it_is_stopped_as_well_when_the_start_was_not_handled_before_its_cell_died(host, brief, workspace):
+    """The journal as a kill left it: the wish to stop was taken, the start before it not yet."""
+    journal = host.journal_of("s")
+    envelopes = [
+        Envelope(host.next_id(), ORCHESTRATOR, PIPELINE, StartPipeline(brief)),
+        Envelope(host.next_id(), PIPELINE, PIPELINE, FinishStopping(1)),
+    ]
+    for envelope in envelopes:
+        await journal.commit(Transaction(envelope.source, host.next_id(), outgoing=(mail_of(envelope),)))
+
+    await host.recover_session("s")
+
+    await until_heard(PipelineStopped)
+    await asyncio.sleep(0.3)
+    assert Recorder.heard[-1] == PipelineStopped("a", 1)
+    assert not workspace.directory.worktree("a").exists()
+    assert await journal.pending() == []
