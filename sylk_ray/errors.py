@@ -60,13 +60,3 @@ class RuntimeNotReachable(SylkError):
     exit_code = 3
 
 
-class WorkFailed(SylkError):
-    """The work was done as asked and did not succeed."""
-
-    code = "work_failed"
-
-
-class Cancelled(SylkError):
-    """A person or the runtime's shutdown ended this before it was done."""
-
-    code = "cancelled"

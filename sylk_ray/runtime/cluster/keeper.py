@@ -25,6 +25,7 @@ _LOOK_EVERY_S = 0.1
 _MOST_RESTARTS = 20
 """Of the GCS within ten minutes: one that dies more often has a reason that a restart does not mend."""
 _WITHIN_S = 600.0
+_LONGEST_PAUSE_S = 5.0
 
 
 class _Asked(BaseException):
@@ -51,6 +52,9 @@ class _Gcs:
         self._restarts = [at for at in self._restarts if now - at < _WITHIN_S] + [now]
         if len(self._restarts) > _MOST_RESTARTS:
             return False
+        lately = sum(now - at < 60.0 for at in self._restarts)
+        if lately > 1:
+            time.sleep(min(0.1 * 2**lately, _LONGEST_PAUSE_S))
         with log.open("ab") as output:
             started = subprocess.Popen(
                 self._command,

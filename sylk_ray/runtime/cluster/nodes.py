@@ -27,10 +27,6 @@ class Nodes:
         """A node proved not to see the state directory. Mended, it joins anew, under another id."""
         self._strangers.add(node)
 
-    def is_stranger(self, node: str) -> bool:
-        """Whether it holds no cells."""
-        return node in self._strangers
-
     def labels(self) -> dict[str, str]:
         """What Ray shall ask of a node."""
         return {"ray.io/node-id": f"!in({','.join(sorted(self._strangers))})"} if self._strangers else {}
