@@ -27,9 +27,10 @@ class Budget:
     """How much is killed, and what it may cost."""
 
     kinds: tuple[str, ...]
+    cells: int = 2
     jobs: int = 3
     tasks: int = 5
-    kills: int = 8
+    kills: int = 6
     earliest_s: float = 0.1
     latest_s: float = 1.2
     end_s: float = 60.0
@@ -39,6 +40,7 @@ class Budget:
 
 
 PACKED = Budget(("cell", "cell", "cell", "system", "both", "stopped", "gateway"))
+CROWDED = Budget(("two", "two", "cell", "both"), cells=3, jobs=2, kills=4, latest_s=1.5)
 DEDICATED = Budget(("cell", "cell", "cell", "system", "gateway"), jobs=1, tasks=2, kills=3, latest_s=3.0)
 
 
@@ -63,20 +65,32 @@ class Round:
 
 
 def job_text(name: str, log: Path, tasks: int) -> str:
-    """Each tool run notes when it starts and ends; each task has three, its inspector's and its tester's apart."""
+    """Each tool run notes when it starts and ends; each task has three, and one that is sent back by its tester two
+    more."""
 
     def noted(label: str, work: str) -> str:
-        return f"echo {label} start $(date +%s.%N) >> {log}; {work}; echo {label} end $(date +%s.%N) >> {log}"
+        def line(what: str) -> str:
+            return f"echo {label} {what} $(date +%s.%N) >> {log}"
+
+        return f"{line('start')}; {work}; code=$?; {line('end')}; exit $code"
 
     lines = [f"name: {name}", f"sandbox: {{write: [{log.parent}]}}", "policy: {max_concurrency: 3}", "tasks:"]
     for number in range(tasks):
         depends = f"    depends_on: [t{number - 3}]\n" if number >= 3 else ""
         first = noted(f"t{number}.1", f"sleep 0.2; echo {number} > made{number}")
         second = noted(f"t{number}.2", f"sleep 0.1; echo more >> made{number}")
-        test = noted(f"t{number}.test", f"test $(wc -l < made{number}) = 2")
+        mended = f" && test -e mended{number}" if _is_sent_back(number) else ""
+        test = noted(f"t{number}.test", f"test $(wc -l < made{number}) = 2{mended}")
         lines.append(f"  t{number}:\n{depends}    engineer:\n      - run: '{first}'\n      - run: '{second}'")
+        if _is_sent_back(number):
+            third = noted(f"t{number}.3", f"sleep 0.1; echo well > mended{number}")
+            lines.append(f"    on_feedback:\n      - run: '{third}'")
         lines.append(f"    inspector: {{forbid: [zzz]}}\n    tester: '{test}'")
     return "\n".join(lines) + "\n"
+
+
+def _is_sent_back(number: int) -> bool:
+    return number % 3 == 2
 
 
 class Killer:
@@ -96,6 +110,8 @@ class Killer:
         victims: list[psutil.Process] = []
         if cells and kind in ("cell", "both", "stopped"):
             victims.append(psutil.Process(self._chance.choice(cells).pid))
+        if kind == "two":
+            victims += [psutil.Process(cell.pid) for cell in self._chance.sample(cells, min(2, len(cells)))]
         if kind in ("system", "both"):
             victims.append(self._process("ray::System"))
         if kind == "gateway":
@@ -170,9 +186,10 @@ def _check_runs(runtime: Runtime, record: JobRecord, log: Path, tasks: int) -> i
     events = read_events(session_directory(runtime.settings.home, record.session_id) / "journal.db")
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
     completed = _completed(events)
-    assert len(completed) == 2 * tasks
+    sent_back = sum(map(_is_sent_back, range(tasks)))
+    assert len(completed) == 2 * tasks + sent_back
     starts = [line.split() for line in log.read_text().splitlines() if " start " in line]
-    again = len(starts) - 3 * tasks
+    again = len(starts) - 3 * tasks - 2 * sent_back
     for label, _, at in starts:
         if label in completed:
             assert float(at) < completed[label], f"{label} ran again after it was done"

@@ -7,11 +7,13 @@ import random
 
 import pytest
 
-from .chaos import DEDICATED, PACKED, run_round
+from .chaos import CROWDED, DEDICATED, PACKED, run_round
 
 
 @pytest.mark.parametrize(
-    ("density", "budget"), [("packed", PACKED), ("dedicated", DEDICATED)], ids=["packed", "dedicated"]
+    ("density", "budget"),
+    [("packed", PACKED), ("packed", CROWDED), ("dedicated", DEDICATED)],
+    ids=["packed", "crowded", "dedicated"],
 )
 async def test_whatever_is_killed_every_job_ends_as_it_would_have(start, repo, tmp_path, density, budget):
     seed = int(os.environ.get("STRESS_SEED", random.randrange(10**6)))
@@ -19,7 +21,7 @@ async def test_whatever_is_killed_every_job_ends_as_it_would_have(start, repo, t
     runtime = await start(
         density=density,
         gateway=True,
-        cells=2,
+        cells=budget.cells,
         group_slack=1,
         dedicated_agents=32,
         cell_silence_s=2.0,
