@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -42,6 +43,16 @@ class OwnRay:
         """All its processes, the keeper first."""
         keeper = psutil.Process(self.state["head_pid"])
         return [keeper, *keeper.children(recursive=True)]
+
+    def process(self, name: str) -> psutil.Process:
+        """The one of its processes that runs that program; others may come and go meanwhile."""
+        found: list[psutil.Process] = []
+        for each in self.family():
+            with contextlib.suppress(psutil.Error):
+                if Path((each.cmdline() or [""])[0]).name == name:
+                    found.append(each)
+        assert len(found) == 1, found
+        return found[0]
 
     def submit(self, job: WaitingJob, repo: Path) -> dict[str, Any]:
         """Run a job directly, and do not wait for it."""

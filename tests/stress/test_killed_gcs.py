@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 
-from .conftest import OwnRay
 from .waiting_job import WaitingJob
 
 
@@ -23,17 +21,12 @@ class Budget:
 BUDGET = Budget()
 
 
-def gcs_of(ray: OwnRay) -> psutil.Process:
-    (found,) = [each for each in ray.family() if Path((each.cmdline() or [""])[0]).name == "gcs_server"]
-    return found
-
-
 def test_a_job_goes_on_while_the_gcs_is_started_again_and_a_new_one_is_done(own_ray, repo, tmp_path):
     job = WaitingJob(tmp_path / "granted", "meanwhile")
     told = own_ray.submit(job, repo)
     job.wait_for_runs()
     for number in range(BUDGET.kills):
-        gcs_of(own_ray).kill()
+        own_ray.process("gcs_server").kill()
         killed = time.monotonic()
         after = WaitingJob(tmp_path / "granted", f"after{number}")
         after.go_on()
@@ -57,7 +50,7 @@ def test_the_gcs_and_the_cell_with_the_job_at_once(own_ray, repo, tmp_path):
     job.wait_for_runs()
     cells = own_ray.sylk.told("ps")["cells"]
     (cell,) = [each for each in cells if told["session_id"] in each["sessions"] and each["cell"].startswith("cell-")]
-    gcs_of(own_ray).kill()
+    own_ray.process("gcs_server").kill()
     psutil.Process(cell["pid"]).kill()
     killed = time.monotonic()
 

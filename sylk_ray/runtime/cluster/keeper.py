@@ -25,6 +25,8 @@ _LOOK_EVERY_S = 0.1
 _MOST_RESTARTS = 20
 """Of the GCS within ten minutes: one that dies more often has a reason that a restart does not mend."""
 _WITHIN_S = 600.0
+_LATELY_S = 60.0
+_FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 
 
@@ -41,10 +43,18 @@ class _Gcs:
         self._environment = process.environ()
         self._cwd = process.cwd()
         self._restarts: list[float] = []
+        self._ended_at: float | None = None
 
-    def gone(self) -> bool:
-        """Whether it has ended."""
-        return not self.process.is_running() or self.process.status() == psutil.STATUS_ZOMBIE
+    def is_due(self) -> bool:
+        """Whether it has ended, and is to be started: at once, and later each time if it ends again and again."""
+        now = time.monotonic()
+        if _lives(self.process):
+            self._ended_at = None
+            return False
+        self._ended_at = now if self._ended_at is None else self._ended_at
+        lately = sum(now - at < _LATELY_S for at in self._restarts)
+        pause = min(_FIRST_PAUSE_S * 2**lately, _LONGEST_PAUSE_S) if lately else 0.0
+        return now - self._ended_at >= pause
 
     def start_again(self, log: Path) -> bool:
         """Start it as it was; False when that has been of no use too often."""
@@ -52,9 +62,6 @@ class _Gcs:
         self._restarts = [at for at in self._restarts if now - at < _WITHIN_S] + [now]
         if len(self._restarts) > _MOST_RESTARTS:
             return False
-        lately = sum(now - at < 60.0 for at in self._restarts)
-        if lately > 1:
-            time.sleep(min(0.1 * 2**lately, _LONGEST_PAUSE_S))
         with log.open("ab") as output:
             started = subprocess.Popen(
                 self._command,
@@ -94,15 +101,21 @@ def _keep(temp_dir: Path) -> int:
     log = temp_dir / "gcs-restarts.log"
     while True:
         _reap()
-        if not raylet.is_running() or raylet.status() == psutil.STATUS_ZOMBIE:
+        if not _lives(raylet):
             print("the raylet has ended, and the node with it", flush=True)
             return 1
-        if gcs.gone():
+        if gcs.is_due():
             print("the GCS has ended, and is started again", flush=True)
             if not gcs.start_again(log):
                 print(f"the GCS ended {_MOST_RESTARTS} times within {_WITHIN_S:g} s; see {log}", flush=True)
                 return 1
         time.sleep(_LOOK_EVERY_S)
+
+
+def _lives(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _child_named(name: str) -> psutil.Process:
