@@ -10,7 +10,7 @@ from pathlib import Path
 from sylk_ray.errors import InputError
 from sylk_ray.jobs import Job
 from sylk_ray.runtime import Context
-from sylk_ray.runtime.journal import read_events
+from sylk_ray.runtime.journal import read_last_event
 from sylk_ray.sessions import SessionRecord, SessionState
 from sylk_ray.sessions.repository import Repository
 from sylk_ray.sessions.store import SessionStore
@@ -74,5 +74,4 @@ class SessionMaker:
 
     async def last_event(self, session: SessionRecord) -> int:
         """The number of the last event in a session's history."""
-        events = await asyncio.to_thread(read_events, self._store.directory(session.id).journal, 0, 1_000_000)
-        return events[-1].sequence if events else 0
+        return await asyncio.to_thread(read_last_event, self._store.directory(session.id).journal)

@@ -95,7 +95,10 @@ class Agent(Generic[StateT]):
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """Called when a handler raised, and running it again was no use. Someone who waits for more than a reply can
-        be told here; the agent's state is what it was before the message."""
+        be told here; the agent's state is what it was before the message.
+
+        A durable agent's is also called, between two messages, for a ``message`` that it has told another and that
+        nobody can ever take: ``ctx.sender`` is the agent itself then."""
 
 
 async def _ping(agent: Agent[Any], message: Ping, ctx: Context) -> None:

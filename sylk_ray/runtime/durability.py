@@ -15,14 +15,23 @@ from typing import Any, Protocol
 import msgspec
 
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import Address, HandlerFailed, Message, SessionClosed
-from sylk_ray.messaging.wire import Envelope, encode_body
+from sylk_ray.messaging import Address, HandlerFailed, Message, NotDecodable, SessionClosed
+from sylk_ray.messaging.wire import Envelope, decode_envelope, encode_body
 from sylk_ray.runtime.agent import Agent, HandlerSpec
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.context import Context
 from sylk_ray.runtime.effects import Effects
-from sylk_ray.runtime.journal import Fenced, Journal, JournalClosed, Mail, Transaction
-from sylk_ray.runtime.journal.records import DeadLetter
+from sylk_ray.runtime.journal import (
+    Committed,
+    DeadLetter,
+    Fenced,
+    Journal,
+    JournalClosed,
+    Mail,
+    Transaction,
+    failed_message,
+    failure_of,
+)
 from sylk_ray.runtime.outbox import Outbox, mail_of
 from sylk_ray.runtime.slots import Remembered, Slot
 
@@ -63,7 +72,7 @@ class Household(Protocol):
 
 
 class Durability:
-    """``remake`` puts an agent back to its last committed state."""
+    """``remake`` puts an agent back to its last committed state, ``reload`` to what the journal has of it."""
 
     def __init__(
         self,
@@ -74,6 +83,7 @@ class Durability:
         reply: Callable[[Envelope, Any], None],
         fail: Callable[[Envelope, SylkError], None],
         remake: Callable[[Slot], Awaitable[None]],
+        reload: Callable[[Slot], Awaitable[None]],
     ) -> None:
         self._host = host
         self._outbox = outbox
@@ -81,6 +91,7 @@ class Durability:
         self._reply = reply
         self._fail = fail
         self._remake = remake
+        self._reload = reload
 
     def is_repeated(self, slot: Slot, envelope: Envelope) -> bool:
         """Whether the agent has the message in hand already, and nobody new waits for its answer."""
@@ -136,7 +147,7 @@ class Durability:
                 await self._commit(slot, agent, remembered, transaction, effects)
                 if envelope.wants_reply:
                     self._reply(envelope, result)
-                await self._send(slot, effects)
+                await self._send(slot, remembered, effects)
                 return True
             effects.sealed = True
             if pause is None:
@@ -167,28 +178,89 @@ class Durability:
         letter: DeadLetter | None = None
         if error is not raised and not envelope.wants_reply:
             letter = DeadLetter(mail_of(envelope), error.code, error.message, self._host.clock.now())
-        effects = Effects(envelope.id)
         # A request is not remembered: asked again, it is tried again.
-        follow_up = msgspec.structs.replace(envelope, id=f"{envelope.id}!") if envelope.wants_reply else envelope
-        agent = slot.agent
+        id_ = failure_of(envelope.id) if envelope.wants_reply else envelope.id
+        effects = await self._tell_agent(slot, remembered, envelope, raised, id_, letter, concurrent=spec.concurrent)
+        if envelope.wants_reply:
+            self._fail(envelope, error)
+        await self._send(slot, remembered, effects)
+
+    async def _tell_agent(
+        self,
+        slot: Slot,
+        remembered: Remembered,
+        envelope: Envelope,
+        error: Exception,
+        record: str,
+        letter: DeadLetter | None,
+        *,
+        concurrent: bool = False,
+    ) -> Effects:
+        """Commit what the agent's ``on_failure`` does about a message, with the message's dead letter, under the id
+        ``record``; answers what is to be sent. Nothing but the letter, when ``on_failure`` itself fails."""
+        effects, agent = Effects(envelope.id), slot.agent
         try:
-            await agent.on_failure(envelope.message, raised, self._context(slot.address, envelope, effects))
-            told = self._transaction(
-                slot, agent, follow_up, effects, concurrent=spec.concurrent, reply=None, buried=letter
+            await agent.on_failure(envelope.message, error, self._context(slot.address, envelope, effects))
+            transaction = self._transaction(
+                slot, agent, envelope, effects, concurrent=concurrent, reply=None, record=record, buried=letter
             )
         except Fenced:
             raise
         except Exception:
             log.exception("%s failed in on_failure", slot.address)
+            effects.sealed = True
             effects = Effects(envelope.id)
-            if not spec.concurrent:
+            if not concurrent:
                 await self._remake(slot)
             agent = slot.agent
-            told = self._transaction(slot, agent, follow_up, effects, concurrent=True, reply=None, buried=letter)
-        await self._commit(slot, agent, remembered, told, effects)
-        if envelope.wants_reply:
-            self._fail(envelope, error)
-        await self._send(slot, effects)
+            transaction = self._transaction(
+                slot, agent, envelope, effects, concurrent=True, reply=None, record=record, buried=letter
+            )
+        committed = await self._commit(slot, agent, remembered, transaction, effects)
+        if committed.repeated and not concurrent:
+            # All of it was done before, or was no use any more: what the journal has is true.
+            await self._reload(slot)
+            return Effects(envelope.id)
+        return effects
+
+    async def catch_up(self, slot: Slot) -> None:
+        """Before the next message: send what an earlier life of the agent left unsent, in the order in which it was
+        committed, and tell the agent of what nobody can take."""
+        remembered = slot.remembered
+        assert remembered is not None
+        try:
+            while remembered.unsent:
+                mail = remembered.unsent.popleft()
+                error = await self._outbox.resend(mail)
+                if error is not None:
+                    remembered.undelivered.append((mail, error))
+            while remembered.undelivered:
+                await self._undelivered(slot, remembered, *remembered.undelivered.popleft())
+        except (Fenced, JournalClosed):
+            remembered.unsent.clear()
+            remembered.undelivered.clear()
+            self._host.fenced(slot.address.session)
+        except Exception:
+            # What was not told waits in the journal, and is tried again in the agent's next life.
+            log.exception("%s could not be told of mail that was not delivered", slot.address)
+
+    async def _undelivered(self, slot: Slot, remembered: Remembered, mail: Mail, error: SylkError) -> None:
+        """Mail of the agent can never be delivered: it is buried, and the agent told, as one step."""
+        if not await self._journal(slot).waits(mail.id):
+            return
+        try:
+            envelope = decode_envelope(mail.packet)
+        except NotDecodable:
+            envelope = None
+        if envelope is None or failed_message(mail.id) is not None:
+            # Nothing is left to tell of it; or it told of a failure itself, and so it would go on for ever.
+            await self._outbox.bury(mail, error)
+            return
+        log.error("mail %s from %s to %s is a dead letter: %s", mail.id, mail.source, mail.target, error)
+        letter = DeadLetter(mail, error.code, error.message, self._host.clock.now())
+        envelope.id = failure_of(mail.id)
+        effects = await self._tell_agent(slot, remembered, envelope, error, envelope.id, letter)
+        await self._send(slot, remembered, effects)
 
     def _transaction(
         self,
@@ -199,17 +271,19 @@ class Durability:
         *,
         concurrent: bool,
         reply: bytes | None,
+        record: str = "",
         buried: DeadLetter | None = None,
     ) -> Transaction:
-        """All that a handler wants recorded. Raises NotEncodable, or what msgspec does."""
+        """All that a handler wants recorded, or with a ``record`` id ``on_failure``. Raises NotEncodable, or what
+        msgspec does."""
         remembered = slot.remembered
         assert remembered is not None
         keeps = agent.state_type is not None and not concurrent
         return Transaction(
             slot.address,
-            envelope.id,
+            record or envelope.id,
             remembered.saved.changes(agent) if keeps else None,
-            self._mail(slot, effects),
+            self._mail(slot, effects, of_failure=bool(record)),
             tuple(effects.events),
             reply,
             max(self._host.clock.now(), envelope.deadline) + REMEMBER_S,
@@ -218,8 +292,8 @@ class Durability:
 
     async def _commit(
         self, slot: Slot, agent: Agent[Any], remembered: Remembered, transaction: Transaction, effects: Effects
-    ) -> None:
-        await self._journal(slot).commit(transaction)
+    ) -> Committed:
+        committed = await self._journal(slot).commit(transaction)
         effects.sealed = True
         if transaction.state is not None:
             remembered.saved.note(agent, transaction.state)
@@ -227,21 +301,25 @@ class Durability:
         remembered.note(transaction.message_id, until, reply, self._host.clock.now())
         if effects.events:
             self._host.happened(slot.address.session)
+        return committed
 
-    def _mail(self, slot: Slot, effects: Effects) -> Sequence[Mail]:
+    def _mail(self, slot: Slot, effects: Effects, *, of_failure: bool) -> Sequence[Mail]:
         """The mail that is kept, as records; what was told becomes an envelope with an id on the way."""
         kept: list[Mail] = []
         for number, told in enumerate(effects.told):
-            envelope = Envelope(self._host.next_id(), slot.address, told.target, told.message)
+            id_ = self._host.next_id()
+            envelope = Envelope(failure_of(id_) if of_failure else id_, slot.address, told.target, told.message)
             if told.target.session == slot.address.session and self._host.is_durable(told.target):
                 kept.append(mail_of(envelope))
                 effects.told[number] = told._replace(envelope=envelope)
         return kept
 
-    async def _send(self, slot: Slot, effects: Effects) -> None:
+    async def _send(self, slot: Slot, remembered: Remembered, effects: Effects) -> None:
         for told in effects.told:
             if told.envelope is not None:
-                await self._outbox.send(told.envelope)
+                error = await self._outbox.send(told.envelope)
+                if error is not None:
+                    remembered.undelivered.append((mail_of(told.envelope), error))
                 continue
             try:
                 await self._host.tell(slot.address, told.target, told.message, timeout=told.timeout)

@@ -20,10 +20,7 @@ from sylk_ray.messaging import (
     Address,
     CellLost,
     Event,
-    HandlerFailed,
-    MailboxFull,
     Message,
-    NoHandler,
     NotAllowed,
     NotDecodable,
     Request,
@@ -31,8 +28,8 @@ from sylk_ray.messaging import (
     UnknownAddress,
 )
 from sylk_ray.messaging.message import reply_type
-from sylk_ray.messaging.wire import Envelope, Failure, Refusal, encode_envelope, encode_refusals
-from sylk_ray.runtime.agent import HandlerSpec
+from sylk_ray.messaging.wire import Envelope
+from sylk_ray.runtime.answers import Answers
 from sylk_ray.runtime.asks import Asks
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.context import Context
@@ -41,23 +38,21 @@ from sylk_ray.runtime.history import HistoryGrew, Published
 from sylk_ray.runtime.inbound import Inbound
 from sylk_ray.runtime.journal import Journal, Journals, Mail
 from sylk_ray.runtime.leases import FAIR_SHARE, Leases
-from sylk_ray.runtime.links import Outgoing
 from sylk_ray.runtime.locating import Locator
 from sylk_ray.runtime.meter import Meter, MetricsSink, NoMetrics, RoleLevel
-from sylk_ray.runtime.outbox import Awake, Outbox
+from sylk_ray.runtime.outbox import Outbox
 from sylk_ray.runtime.peers import Peers
+from sylk_ray.runtime.reception import Reception
 from sylk_ray.runtime.residence import Residence
 from sylk_ray.runtime.roles import Roles
 from sylk_ray.runtime.running import Runner
-from sylk_ray.runtime.slots import AgentInfo, Remembered, Slot
-from sylk_ray.runtime.supervision import RestartPolicy, Restarts
+from sylk_ray.runtime.slots import AgentInfo, Slot
 from sylk_ray.runtime.transport import Transport
 
 ReplyT = TypeVar("ReplyT")
 
 WINDOW = 4096
 """Messages of one ``tell_all`` that are encoded at once; two windows are under way."""
-RESTARTS = RestartPolicy()
 
 log = logging.getLogger("sylk.host")
 
@@ -88,34 +83,42 @@ class Host:
         self._journals = journals
         self._epoch = uuid.uuid4().hex[:8]
         self._ids = itertools.count(1)
-        self._slots: dict[Address, Slot] = {}
         self._me = Address(SHARED, "host", cell)
         self._peers = Peers(cell, self._epoch, transport, clock, self.peer_lost)
         self._asks = Asks(clock)
         self._locator = Locator(self.directory, self._ask_as_host)
         self._residence = Residence(cell, journals, clock, self._stalled)
         self._outbox = Outbox(self)
+        answers = Answers(self._asks, self._peers, clock, self.next_id)
         self._runner = Runner(
             self,
             outbox=self._outbox,
             meter=self.meter,
             context=lambda address, envelope, effects: Context(self, address, envelope, effects),
-            reply=self._reply,
-            fail=self._fail,
+            reply=answers.reply,
+            fail=answers.fail,
             gone=self._gone,
             make=lambda address: self._roles.agent_class(address.role)(),
             held=self._residence.is_held,
         )
+        self._reception = Reception(
+            cell,
+            roles=roles,
+            residence=self._residence,
+            runner=self._runner,
+            settle=self._asks.settle,
+            fail=answers.fail,
+            clock=clock,
+            mailbox_bound=settings.mailbox_bound,
+        )
+        self._slots = self._reception.slots
         self.leases = Leases(cell, self._tell_fair_share, clock.now)
-        self._inbound = Inbound()
         self._nudged: set[str] = set()
         self._progress_at: dict[Address, float] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._stopping = False
 
     def _gone(self, slot: Slot) -> None:
-        if self._slots.get(slot.address) is slot:
-            del self._slots[slot.address]
+        self._reception.gone(slot)
 
     # -- sessions ---------------------------------------------------------------------------------------------
 
@@ -125,22 +128,14 @@ class Host:
         self.directory.bind(binding)
 
     async def recover_session(self, session: str) -> None:
-        """Bring back what a dead cell held of a session that is open here: all mail that waits is sent again, and
-        every agent with a state comes to life wherever it lives now. Returns when that has begun."""
+        """Bring back what a dead cell held of a session that is open here: every agent with a state, or with mail,
+        comes to life wherever it lives now, sends what it had not sent, and finds its mail in the journal. Returns
+        when that has begun."""
         journal = self._residence.journal(session)
         if journal is None:
             return
         for agent in await journal.agents():
-            self._spawn(self._recover(agent, journal))
-
-    async def _recover(self, agent: Address, journal: Journal) -> None:
-        # An agent that comes to life finds its mail in the journal; what is sent again is for one that lives.
-        try:
-            await self._outbox.awaken(self._me, agent)
-            for mail in (await journal.recall(agent)).mail:
-                await self._outbox.resend(mail)
-        except SylkError as error:
-            log.warning("%s could not be brought back yet: %s", agent, error)
+            self._spawn(self._outbox.awaken(self._me, agent))
 
     def resend(self, mail: Mail) -> None:
         """Bring a revived dead letter to its receiver, in the background; should this cell die, it waits in the
@@ -149,13 +144,15 @@ class Host:
 
     async def _resend(self, mail: Mail) -> None:
         await self._outbox.awaken(self._me, mail.target, again=mail.id)
-        await self._outbox.resend(mail)
+        error = await self._outbox.resend(mail)
+        if error is not None:
+            await self._outbox.bury(mail, error)
 
     async def suspend_session(self, session: str, grace_s: float) -> None:
         """Put a session's agents away so that they can go on elsewhere: what they are at may end within ``grace_s``
         seconds, and is done again from its last finished step otherwise."""
         self._residence.hold(session)
-        busy = [task for slot in self._slots_of(session) for task in slot.tasks()]
+        busy = [task for slot in self._reception.slots_of(session) for task in slot.tasks()]
         if busy:
             await asyncio.wait(busy, timeout=grace_s)
         await self.close_session(session)
@@ -167,13 +164,10 @@ class Host:
             self.forget_session(session)
             return
         self._residence.refuse(session)
-        await self._put_away(self._slots_of(session))
+        await self._reception.put_away(self._reception.slots_of(session))
         self._asks.fail_all(lambda ask: ask.asker.session == session, SessionClosed(f"session {session} was closed"))
         self.forget_session(session)
         await self._residence.close(session)
-
-    def _slots_of(self, session: str) -> list[Slot]:
-        return [slot for slot in self._slots.values() if slot.address.session == session]
 
     def forget_session(self, session: str) -> None:
         """Forget the ways to a session's agents: it is over, here or elsewhere."""
@@ -202,59 +196,24 @@ class Host:
     async def stop(self, grace_s: float = 5.0) -> None:
         """Orderly end: activate nobody, let handlers finish for ``grace_s`` seconds and say what they have to say,
         then put every agent away."""
-        self._stopping = True
+        self._reception.close()
         self.leases.close()
         busy = [task for slot in self._slots.values() for task in slot.tasks()]
         if busy:
             await asyncio.wait(busy, timeout=grace_s)
-        await self._put_away(list(self._slots.values()))
+        await self._reception.put_away(list(self._slots.values()))
         await self._peers.close(SessionClosed(f"cell {self.cell} stopped"), 1.0)
         for task in list(self._tasks):
             task.cancel()
         await self._journals.close()
 
     async def deactivate_idle(self, idle_s: float) -> int:
-        """Put away agents that have had no mail for that long; returns how many. Their state stays.
-
-        One that is not durable stays: what it knows would be lost.
-        """
-        now = time.monotonic()
-        idle = [
-            slot
-            for slot in self._slots.values()
-            if slot.remembered is not None
-            and not slot.busy
-            and now - slot.idle_since >= idle_s
-            and slot.agent.may_rest()
-        ]
-        await self._put_away(idle)
-        return len(idle)
+        """Put away durable agents that have had no mail for that long; returns how many. Their state stays."""
+        return await self._reception.put_idle_away(idle_s)
 
     async def prune(self) -> None:
         """Let the journals forget what nobody needs."""
         await self._residence.prune()
-
-    async def _put_away(self, slots: Sequence[Slot]) -> None:
-        for slot in slots:
-            self._gone(slot)
-        at_work = [task for slot in slots for task in slot.tasks()]
-        for task in at_work:
-            task.cancel()
-        if at_work:
-            await asyncio.wait(at_work, timeout=30)
-        for slot in slots:
-            left = slot.mailbox.clear()
-            for envelope in left:
-                if envelope.wants_reply:
-                    self._fail(envelope, SessionClosed(f"{slot.address} was put away before it could answer"))
-            if left and slot.remembered is None:
-                log.warning("%s was put away with %d messages unread", slot.address, len(left))
-            if not slot.ready:
-                continue
-            try:
-                await slot.agent.on_deactivate()
-            except Exception:
-                log.exception("%s failed while it was put away", slot.address)
 
     # -- what agents say --------------------------------------------------------------------------------------
 
@@ -274,7 +233,7 @@ class Host:
         cell = await self._cell_of(target, timeout)
         if cell == self.cell:
             for envelope in envelopes:
-                await self._deliver_here(envelope)
+                await self._reception.deliver(envelope)
             return
         # The next window is encoded while the peer takes the one before it.
         windows = [envelopes[start : start + WINDOW] for start in range(0, len(envelopes), WINDOW)]
@@ -379,12 +338,12 @@ class Host:
         """Bring it to its receiver's mailbox; raises a DeliveryError."""
         target = envelope.target
         if target in self._slots:
-            await self._deliver_here(envelope)
+            await self._reception.deliver(envelope)
             return
         for last in (False, True):
             cell = await self._cell_of(target, self._left(envelope))
             if cell == self.cell:
-                await self._deliver_here(envelope)
+                await self._reception.deliver(envelope)
                 return
             self._asks.asked(envelope, cell)
             try:
@@ -402,7 +361,7 @@ class Host:
     def peer_lost(self, cell: str) -> None:
         """A cell died: forget the way there and fail what waits for its answers."""
         self._peers.forget(cell)
-        self._inbound.forget(cell)
+        self._reception.forget_peer(cell)
         self.directory.forget_cell(cell)
         self._asks.fail_all(lambda ask: ask.cell == cell, CellLost(f"cell {cell} died before it answered"))
         for call in self.on_peer_lost:
@@ -419,138 +378,15 @@ class Host:
 
     async def receive(self, payload: bytes) -> bytes:
         """A batch from a peer: decode it and accept what can be accepted. See ``accept``."""
-        return self.accept(self._inbound.decode(payload))
+        return self.accept(self.decode(payload))
 
     def accept(self, arrived: Inbound.Arrived) -> bytes:
-        """Put each packet in its mailbox; returns the refusals. A batch seen before gets its first answer again.
-
-        When a receiver is full, all that follows to it in the batch is refused as well, so that order holds.
-        """
-        if (seen := self._inbound.seen(arrived)) is not None:
-            return seen
-        refusals: list[Refusal] = []
-        full: set[Address] = set()
-        for index, envelope in enumerate(arrived.envelopes):
-            try:
-                if envelope.target in full:
-                    raise MailboxFull(f"{envelope.target} is full")
-                self._accept_one(envelope)
-            except MailboxFull as error:
-                full.add(envelope.target)
-                refusals.append(Refusal(index, Failure.of(error)))
-            except SylkError as error:
-                refusals.append(Refusal(index, Failure.of(error)))
-            except Exception as problem:
-                # One packet must not take its whole batch along.
-                log.exception("a packet for %s could not be taken", envelope.target)
-                error = HandlerFailed(f"{envelope.target} could not take a message: {problem!r}")
-                refusals.append(Refusal(index, Failure.of(error)))
-        acknowledgement = encode_refusals(refusals)
-        self._inbound.remember(arrived, acknowledgement)
-        return acknowledgement
+        """Put each packet in its mailbox; returns the refusals. A batch seen before gets its first answer again."""
+        return self._reception.accept(arrived)
 
     def decode(self, payload: bytes) -> Inbound.Arrived:
         """Decode a batch; safe on any thread, so that large ones do not hold up the loop."""
-        return self._inbound.decode(payload)
-
-    def _accept_one(self, envelope: Envelope) -> None:
-        if envelope.answers:
-            self._asks.settle(envelope)
-            return
-        if isinstance(envelope.message, NotDecodable):
-            raise envelope.message
-        slot = self._slot_for(envelope.target)
-        if isinstance(envelope.message, Awake):
-            self._runner.awaken(slot, envelope.message.again)
-            return
-        spec = self._spec(slot, envelope)
-        if self._runner.is_repeated(slot, envelope):
-            return
-        try:
-            if spec.concurrent:
-                self._runner.start_concurrent(slot, spec, envelope)
-            elif slot.mailbox.offer(envelope):
-                self._runner.wake(slot)
-            else:
-                raise MailboxFull(f"{envelope.target} is full")
-        except MailboxFull:
-            self._runner.not_taken(slot, envelope)
-            raise
-
-    async def _deliver_here(self, envelope: Envelope) -> None:
-        slot = self._slot_for(envelope.target)
-        if isinstance(envelope.message, Awake):
-            self._runner.awaken(slot, envelope.message.again)
-            return
-        spec = self._spec(slot, envelope)
-        if self._runner.is_repeated(slot, envelope):
-            return
-        try:
-            if spec.concurrent:
-                await self._start_concurrent_in_turn(slot, spec, envelope)
-                return
-            if not slot.mailbox.offer(envelope):
-                await slot.mailbox.put(envelope, self._left(envelope))
-        except BaseException:
-            self._runner.not_taken(slot, envelope)
-            raise
-        self._runner.wake(slot)
-
-    async def _start_concurrent_in_turn(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
-        while True:
-            try:
-                self._runner.start_concurrent(slot, spec, envelope)
-                return
-            except MailboxFull:
-                left = self._left(envelope)
-                if not left:
-                    raise
-                await asyncio.wait(list(slot.concurrent), timeout=left, return_when=asyncio.FIRST_COMPLETED)
-
-    def _slot_for(self, target: Address) -> Slot:
-        slot = self._slots.get(target)
-        if slot is not None:
-            return slot
-        if self._stopping:
-            raise SessionClosed(f"cell {self.cell} is stopping")
-        if not self._residence.is_open(target.session):
-            if self._residence.is_closed(target.session):
-                raise SessionClosed(f"session {target.session} is closed")
-            raise UnknownAddress(f"{target}: cell {self.cell} hosts no session {target.session!r}")
-        made = self._roles.agent_class(target.role)
-        durable = made.durable and target.session != SHARED
-        remembered = Remembered(Restarts(RESTARTS)) if durable else None
-        slot = self._slots[target] = Slot(target, made(), self.settings.mailbox_bound, self.clock, remembered)
-        return slot
-
-    def _spec(self, slot: Slot, envelope: Envelope) -> HandlerSpec:
-        message: Message = envelope.message
-        spec = slot.agent.handlers.get(type(message))
-        if spec is None:
-            kind = type(message).__name__
-            raise NoHandler(f"{slot.address} does not understand {kind}, which {envelope.source} sent")
-        return spec
-
-    def _reply(self, request: Envelope, result: Any) -> None:
-        self._answer(request, Envelope(self.next_id(), request.target, request.source, result, answers=request.id))
-
-    def _fail(self, request: Envelope, error: SylkError) -> None:
-        if request.wants_reply:
-            answer = Envelope(self.next_id(), request.target, request.source, None, answers=request.id)
-            answer.failure = Failure.of(error)
-            self._answer(request, answer)
-
-    def _answer(self, request: Envelope, answer: Envelope) -> None:
-        if not request.origin:
-            self._asks.settle(answer)
-            return
-        try:
-            data = encode_envelope(answer)
-        except SylkError as error:
-            answer.message, answer.failure = None, Failure.of(error)
-            data = encode_envelope(answer)
-        deadline = request.deadline or self.clock.now() + 30
-        self._peers.answer(request.origin, Outgoing(data, answer.source, answer.target, deadline, None))
+        return self._reception.inbound.decode(payload)
 
     # -- watching ---------------------------------------------------------------------------------------------
 

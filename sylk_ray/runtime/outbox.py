@@ -1,6 +1,6 @@
 """Mail that has been committed leaves here: in order, again and again until its receiver's cell has it.
 
-It is safe in the journal meanwhile. What nobody can ever take becomes a dead letter.
+It is safe in the journal meanwhile. What nobody can ever take is reported, and becomes a dead letter.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ log = logging.getLogger("sylk.host")
 
 
 class Awake(Message, frozen=True):
-    """Come to life, if you are not: sent to agents whose cell died, and understood by every agent.
+    """Come to life, if you are not, and take what waits for you: for a session that lost a cell. Every agent
+    understands it.
 
     ``again`` is the id of a message that is to be handled once more, though it is remembered as handled.
     """
@@ -71,8 +72,8 @@ class Outbox:
     def __init__(self, host: Sender) -> None:
         self._host = host
 
-    async def send(self, envelope: Envelope) -> None:
-        """Return when the receiver has it, or when that is no use any more."""
+    async def send(self, envelope: Envelope) -> SylkError | None:
+        """Return when the receiver has it, or when that is no use any more; the error, when nobody can ever take it."""
         clock = self._host.clock
         give_up, pause = clock.now() + GIVE_UP_S, _FIRST_PAUSE_S
         while True:
@@ -80,20 +81,18 @@ class Outbox:
             try:
                 await self._host.send(envelope)
             except SessionClosed:
-                return
+                return None
             except (NoHandler, NotAllowed, NotDecodable, NotEncodable) as error:
-                await self._bury(mail_of(envelope), error)
-                return
+                return error
             except SylkError as error:
                 if clock.now() >= give_up:
-                    await self._bury(mail_of(envelope), error)
-                    return
+                    return error
                 log.info("%s for %s: %s; again in %.2g s", envelope.message.kind, envelope.target, error, pause)
             else:
-                return
+                return None
             await clock.sleep(pause)
             if not await self._still_waits(envelope):
-                return
+                return None
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     async def _still_waits(self, envelope: Envelope) -> bool:
@@ -108,19 +107,21 @@ class Outbox:
             return True
 
     async def awaken(self, source: Address, agent: Address, *, again: str = "") -> None:
-        """Bring an agent to life, wherever it lives now."""
-        await self.send(Envelope(self._host.next_id(), source, agent, Awake(again)))
+        """Bring an agent to life, wherever it lives now, and to the mail that the journal has for it."""
+        error = await self.send(Envelope(self._host.next_id(), source, agent, Awake(again)))
+        if error is not None:
+            log.warning("%s could not be brought to life: %s", agent, error)
 
-    async def resend(self, mail: Mail) -> None:
-        """Bring kept mail to its receiver once more: it may have been lost with a cell."""
+    async def resend(self, mail: Mail) -> SylkError | None:
+        """As ``send``, for kept mail that may have been lost with a cell, or have come to its receiver meanwhile."""
         try:
             envelope = decode_envelope(mail.packet)
         except NotDecodable as error:
-            await self._bury(mail, error)
-            return
-        await self.send(envelope)
+            return error
+        return await self.send(envelope) if await self._still_waits(envelope) else None
 
-    async def _bury(self, mail: Mail, error: SylkError) -> None:
+    async def bury(self, mail: Mail, error: SylkError) -> None:
+        """Make a dead letter of mail that still waits, without anybody being told."""
         journal = self._host.journal_of(mail.target.session)
         if journal is None:
             return

@@ -59,7 +59,10 @@ class Runner:
         self._gone = gone
         self._make = make
         self._held = held
-        self._durability = Durability(host, outbox, context=context, reply=reply, fail=fail, remake=self._remake)
+        self._outbox = outbox
+        self._durability = Durability(
+            host, outbox, context=context, reply=reply, fail=fail, remake=self._remake, reload=self._reload
+        )
 
     def is_repeated(self, slot: Slot, envelope: Envelope) -> bool:
         """Whether a durable agent has the message already; noted as in hand, if not."""
@@ -71,8 +74,8 @@ class Runner:
             slot.remembered.in_hand.discard(envelope.id)
 
     def wake(self, slot: Slot) -> None:
-        """See to it that the mailbox is worked off."""
-        if slot.drain is None and len(slot.mailbox):
+        """See to it that the mailbox is worked off, and before it what the agent owes."""
+        if slot.drain is None and (len(slot.mailbox) or slot.in_arrears):
             slot.drain = asyncio.get_running_loop().create_task(self._drain(slot), name=str(slot.address))
 
     def start_concurrent(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
@@ -86,8 +89,7 @@ class Runner:
         handled the message ``again``."""
         if slot.remembered is not None:
             slot.remembered.handled.pop(again, None)
-        if not slot.ready:
-            self._beside(slot, self._awaken(slot))
+        self._beside(slot, self._look_for_mail(slot) if slot.ready else self._awaken(slot))
 
     def _beside(self, slot: Slot, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work, name=str(slot.address))
@@ -105,7 +107,10 @@ class Runner:
         try:
             await self._activated(slot)
             turns = 0
-            while len(slot.mailbox) and not self._held(slot.address.session):
+            while (len(slot.mailbox) or slot.in_arrears) and not self._held(slot.address.session):
+                if slot.in_arrears:
+                    await self._durability.catch_up(slot)
+                    continue
                 envelope = slot.mailbox.take()
                 try:
                     await self._handle(slot, slot.agent.handlers[type(envelope.message)], envelope)
@@ -126,6 +131,7 @@ class Runner:
         try:
             await self._activated(slot)
             await self._handle(slot, spec, envelope)
+            self.wake(slot)
         except ActivationFailed as failure:
             self._fail(envelope, failure.error)
         finally:
@@ -160,6 +166,7 @@ class Runner:
         journal = self._host.journal_of(slot.address.session)
         memory = Memory(None, {}, []) if journal is None else await journal.recall(slot.address)
         remembered.handled.update(memory.handled)
+        remembered.unsent.extend(memory.sent)
         if agent.state_type is not None:
             remembered.saved.restore(agent, memory.state)
         waiting: list[Envelope] = []
@@ -180,6 +187,29 @@ class Runner:
                 waiting.append(envelope)
         remembered.in_hand.update(envelope.id for envelope in waiting)
         slot.mailbox.put_first(waiting)
+
+    async def _look_for_mail(self, slot: Slot) -> None:
+        """Take what the journal has for an agent that lives: it may have been lost with the cell that sent it."""
+        journal = self._host.journal_of(slot.address.session)
+        if journal is None or slot.remembered is None:
+            return
+        try:
+            for mail in (await journal.recall(slot.address)).mail:
+                # What it cannot take is its sender's business, who is told when it sends it.
+                await self._outbox.resend(mail)
+        except SylkError as error:
+            log.warning("the mail of %s could not be looked for: %s", slot.address, error)
+
+    async def _reload(self, slot: Slot) -> None:
+        """Put an agent back to what the journal has of it; what that says was told is sent again."""
+        journal, remembered = self._host.journal_of(slot.address.session), slot.remembered
+        assert remembered is not None
+        if journal is not None:
+            memory = await journal.recall(slot.address)
+            if slot.agent.state_type is not None:
+                remembered.saved.restore(slot.agent, memory.state)
+            remembered.unsent.extend(memory.sent)
+        await self._remake(slot)
 
     async def _remake(self, slot: Slot) -> None:
         """Put an agent back to its last committed state, as a new object; its mailbox stays."""

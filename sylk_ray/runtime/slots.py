@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from typing import Any, Literal
 
 import msgspec
 
+from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address
 from sylk_ray.runtime.agent import Agent
 from sylk_ray.runtime.clock import Clock
+from sylk_ray.runtime.journal import Mail
 from sylk_ray.runtime.mailbox import Mailbox
 from sylk_ray.runtime.saving import Saved
 from sylk_ray.runtime.supervision import Restarts
@@ -37,9 +40,10 @@ class Remembered:
     """What a durable agent knows of its mail: what it has handled, and what it has in hand.
 
     ``handled`` maps a message's id to (until when it is remembered, the answer's msgpack if it was a request).
+    ``unsent`` is what an earlier life of it committed and may not have sent, ``undelivered`` what nobody can take.
     """
 
-    __slots__ = ("handled", "in_hand", "restarts", "saved")
+    __slots__ = ("handled", "in_hand", "restarts", "saved", "undelivered", "unsent")
 
     PRUNE_AT = 2048
 
@@ -48,6 +52,8 @@ class Remembered:
         self.in_hand: set[str] = set()
         self.saved = Saved()
         self.restarts = restarts
+        self.unsent: deque[Mail] = deque()
+        self.undelivered: deque[tuple[Mail, SylkError]] = deque()
 
     def note(self, message_id: str, until: float, reply: bytes | None, now: float) -> None:
         """A message was handled."""
@@ -89,6 +95,12 @@ class Slot:
         self.idle_since = time.monotonic()
         self.remembered = remembered
         """None for an agent that is not durable."""
+
+    @property
+    def in_arrears(self) -> bool:
+        """Whether something is to be done for mail of its own before the next message."""
+        remembered = self.remembered
+        return remembered is not None and bool(remembered.unsent or remembered.undelivered)
 
     @property
     def busy(self) -> bool:

@@ -26,6 +26,7 @@ from sylk_ray.runtime.journal import (
     SqliteJournals,
     StepRecord,
     Transaction,
+    failure_of,
 )
 
 ONE = Address("s", "engineer", "one")
@@ -98,7 +99,8 @@ async def test_a_transaction_is_recalled_with_all_that_it_held(journal):
     assert memory.state == SavedState(3, b"\x00state")
     assert memory.handled == {"m1": (99.5, b"answer")}
     assert memory.mail == [mail("to one", ONE)]
-    assert (await journal.recall(TWO)).mail == [mail("to two")]
+    assert memory.sent == [mail("to two"), mail("to one", ONE)]
+    assert ((await journal.recall(TWO)).mail, (await journal.recall(TWO)).sent) == ([mail("to two")], [])
     assert [each.kind for each in await journal.events(0)] == ["task.started", "task.done"]
 
 
@@ -125,7 +127,7 @@ async def test_a_message_that_was_handled_changes_nothing_when_it_is_committed_a
     again = Transaction(TWO, "m1", SavedState(2, b"second"), [mail("more")], [event()], b"2", forget=True)
     committed = await journal.commit(again)
 
-    assert committed == Committed(1)
+    assert committed == Committed(1, repeated=True)
     assert (await journal.recall(TWO), await journal.pending()) == before
     assert await journal.last_event() == 1
 
@@ -190,6 +192,32 @@ async def test_a_message_that_was_handled_badly_is_buried_with_what_is_told_of_i
     assert await journal.dead_letters() == [letter]
     assert [each.id for each in await journal.pending()] == ["told"]
     assert list((await journal.recall(ONE)).handled) == ["x"]
+
+
+async def test_mail_that_cannot_be_delivered_is_buried_by_its_sender_with_what_is_told_of_it(journal):
+    await send(journal, mail("x"), mail("y"))
+    burial = Transaction(ONE, failure_of("x"), SavedState(1, b"told"), [mail("told")], [event()], buried=letter("x"))
+    assert await journal.commit(burial) == Committed(1)
+    assert await journal.dead_letters() == [letter("x")]
+    assert [each.id for each in (await journal.recall(ONE)).sent] == ["y", "told"]
+
+
+async def test_mail_that_was_handled_meanwhile_is_not_buried_and_nothing_is_told_of_it(journal):
+    await send(journal, mail("x"))
+    await journal.commit(Transaction(TWO, "x"))
+    burial = Transaction(ONE, failure_of("x"), SavedState(1, b"told"), [mail("told")], [event()], buried=letter("x"))
+    assert await journal.commit(burial) == Committed(0, repeated=True)
+    assert (await journal.recall(ONE)).state is None
+    assert (await journal.pending(), await journal.dead_letters(), await journal.last_event()) == ([], [], 0)
+
+
+async def test_a_revived_letter_may_fail_to_be_delivered_again(journal):
+    await send(journal, mail("x"))
+    burial = Transaction(ONE, failure_of("x"), buried=letter("x"))
+    await journal.commit(burial)
+    await journal.revive("x")
+    assert not (await journal.commit(burial)).repeated
+    assert await journal.dead_letters() == [letter("x")]
 
 
 async def test_agents_are_those_with_a_state_or_with_mail_each_once(journal):
@@ -398,6 +426,17 @@ async def test_commits_go_on_while_it_is_pruned(journal):
     assert len((await journal.recall(ONE)).handled) == 20
 
 
+async def test_the_steps_of_a_request_that_failed_stay_as_long_as_it_may_be_asked_again(journal):
+    for message in ("m", "n"):
+        await journal.finish_step(ONE, message, "build", b"no", "")
+    await journal.commit(Transaction(ONE, failure_of("m"), remember_until=5.0))
+    await journal.prune(4.0)
+    assert list(await journal.steps(ONE, "m")) == ["build"]
+    await journal.prune(6.0)
+    assert await journal.steps(ONE, "m") == {}
+    assert list(await journal.steps(ONE, "n")) == ["build"]
+
+
 # Writers
 
 
@@ -532,10 +571,11 @@ async def test_one_writers_closing_leaves_the_others_open(journals):
 # What one kind does, every other does
 
 AGENTS = st.sampled_from([ONE, TWO])
-IDS = st.sampled_from(["a", "b", "c", "d"])
+IDS = st.sampled_from(["a", "b", "c", "d", failure_of("a")])
 STATES = st.none() | st.builds(SavedState, st.integers(0, 3), st.binary(max_size=3))
 MAILS = st.builds(Mail, IDS, AGENTS, AGENTS, st.binary(max_size=3))
 EVENTS = st.lists(st.just(event()), max_size=2)
+LETTERS = st.builds(DeadLetter, MAILS, IDS, IDS, st.floats(0, 10))
 DEEDS = st.one_of(
     st.tuples(
         st.just("commit"),
@@ -549,13 +589,14 @@ DEEDS = st.one_of(
             st.none() | st.just(b"r"),
             st.floats(0, 10),
             st.booleans(),
+            st.none() | LETTERS,
         ),
     ),
     st.tuples(st.just("add_events"), EVENTS),
     st.tuples(st.just("forget"), AGENTS),
     st.tuples(st.just("begin_step"), AGENTS, IDS, IDS, IDS),
     st.tuples(st.just("finish_step"), AGENTS, IDS, IDS, st.binary(max_size=2), IDS, EVENTS),
-    st.tuples(st.just("bury"), st.builds(DeadLetter, MAILS, IDS, IDS, st.floats(0, 10))),
+    st.tuples(st.just("bury"), LETTERS),
     st.tuples(st.just("revive"), IDS),
     st.tuples(st.just("drop"), IDS),
     st.tuples(st.just("prune"), st.floats(0, 10)),

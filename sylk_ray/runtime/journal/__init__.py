@@ -15,7 +15,7 @@ does not know it yet, gets ``Fenced`` and changes nothing.
 
 from sylk_ray.runtime.journal.errors import Fenced, JournalClosed, JournalDamaged, JournalFull, JournalTooNew
 from sylk_ray.runtime.journal.faults import JournalUnavailable
-from sylk_ray.runtime.journal.looking import read_dead_letters, read_events
+from sylk_ray.runtime.journal.looking import read_dead_letters, read_events, read_last_event
 from sylk_ray.runtime.journal.memory import MemoryJournals
 from sylk_ray.runtime.journal.patient import PatientJournal
 from sylk_ray.runtime.journal.protocol import Journal, Journals
@@ -28,6 +28,8 @@ from sylk_ray.runtime.journal.records import (
     SavedState,
     StepRecord,
     Transaction,
+    failed_message,
+    failure_of,
 )
 from sylk_ray.runtime.journal.sqlite import SqliteJournals
 
@@ -51,6 +53,9 @@ __all__ = [
     "SqliteJournals",
     "StepRecord",
     "Transaction",
+    "failed_message",
+    "failure_of",
     "read_dead_letters",
     "read_events",
+    "read_last_event",
 ]

@@ -16,7 +16,7 @@ _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 class JournalUnavailable(SylkError):
-    """The journal's file cannot be used now: no permission, locked for too long, closed, or gone."""
+    """The journal's file cannot be used now: no permission, locked for too long, or gone."""
 
     code = "journal_unavailable"
 

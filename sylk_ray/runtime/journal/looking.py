@@ -31,6 +31,11 @@ def read_events(path: Path, after: int = 0, limit: int = 10_000) -> list[Event]:
     return _read(path, lambda tables: tables.events(after, limit))
 
 
+def read_last_event(path: Path) -> int:
+    """The number of a session's last event; 0 when there is none, or no file. Raises as read_events does."""
+    return sum(_read(path, lambda tables: [tables.last_event()]))
+
+
 def read_dead_letters(path: Path) -> list[DeadLetter]:
     """A session's dead letters, the oldest first; none when there is no file. Raises as read_events does."""
     return _read(path, Tables.dead_letters)

@@ -18,6 +18,8 @@ from sylk_ray.runtime.journal.records import (
     SavedState,
     StepRecord,
     Transaction,
+    failed_message,
+    failure_of,
 )
 
 
@@ -74,23 +76,25 @@ class MemoryJournal:
     async def commit(self, transaction: Transaction) -> Committed:
         """See Journal.commit."""
         self._check()
-        book, agent = self._book, transaction.agent
+        book, agent, buried = self._book, transaction.agent, transaction.buried
         handled = book.handled.setdefault(agent, {})
-        if transaction.message_id not in handled:
-            handled[transaction.message_id] = (transaction.remember_until, transaction.reply)
-            book.mail.pop(transaction.message_id, None)
-            book.steps.pop((agent, transaction.message_id), None)
-            if transaction.state is not None:
-                known = book.states.get(agent)
-                parts = {**(known.parts if known is not None else {}), **transaction.state.parts}
-                whole = {name: data for name, data in parts.items() if data}
-                book.states[agent] = msgspec.structs.replace(transaction.state, parts=whole)
-            if transaction.buried is not None:
-                await self.bury(transaction.buried)
-            book.mail.update((mail.id, mail) for mail in transaction.outgoing)
-            self._number(transaction.events)
-            if transaction.forget:
-                await self.forget(agent)
+        moot = buried is not None and buried.mail.id != transaction.message_id and buried.mail.id not in book.mail
+        if transaction.message_id in handled or moot:
+            return Committed(len(book.events), repeated=True)
+        handled[transaction.message_id] = (transaction.remember_until, transaction.reply)
+        book.mail.pop(transaction.message_id, None)
+        book.steps.pop((agent, transaction.message_id), None)
+        if transaction.state is not None:
+            known = book.states.get(agent)
+            parts = {**(known.parts if known is not None else {}), **transaction.state.parts}
+            whole = {name: data for name, data in parts.items() if data}
+            book.states[agent] = msgspec.structs.replace(transaction.state, parts=whole)
+        if buried is not None:
+            await self.bury(buried)
+        book.mail.update((mail.id, mail) for mail in transaction.outgoing)
+        self._number(transaction.events)
+        if transaction.forget:
+            await self.forget(agent)
         return Committed(len(book.events))
 
     async def add_events(self, events: Sequence[Event]) -> Committed:
@@ -108,7 +112,8 @@ class MemoryJournal:
         """See Journal.recall."""
         book = self._book
         mail = [each for each in book.mail.values() if each.target == agent]
-        return Memory(book.states.get(agent), dict(book.handled.get(agent, {})), mail)
+        sent = [each for each in book.mail.values() if each.source == agent]
+        return Memory(book.states.get(agent), dict(book.handled.get(agent, {})), mail, sent)
 
     async def forget(self, agent: Address) -> None:
         """See Journal.forget."""
@@ -172,6 +177,7 @@ class MemoryJournal:
             return None
         self._book.mail[mail_id] = letter.mail
         self._book.handled.get(letter.mail.target, {}).pop(mail_id, None)
+        self._book.handled.get(letter.mail.source, {}).pop(failure_of(mail_id), None)
         return letter.mail
 
     async def drop(self, mail_id: str) -> bool:
@@ -191,9 +197,11 @@ class MemoryJournal:
     async def prune(self, now: float) -> None:
         """See Journal.prune."""
         self._check()
-        for handled in self._book.handled.values():
+        for agent, handled in self._book.handled.items():
             for message in [message for message, (until, _) in handled.items() if until < now]:
                 del handled[message]
+                if (failed := failed_message(message)) is not None:
+                    self._book.steps.pop((agent, failed), None)
 
     async def fence(self, writer: str) -> None:
         """See Journal.fence."""

@@ -10,7 +10,7 @@ from typing import TypeVar
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime.clock import Clock
-from sylk_ray.runtime.journal.errors import JournalDamaged, JournalFull
+from sylk_ray.runtime.journal.errors import JournalClosed, JournalDamaged, JournalFull
 from sylk_ray.runtime.journal.faults import JournalUnavailable
 from sylk_ray.runtime.journal.protocol import Journal
 from sylk_ray.runtime.journal.records import (
@@ -58,6 +58,9 @@ class PatientJournal:
                 journal = self._journal
                 try:
                     return await write()
+                except JournalClosed:
+                    if not await self._replaces(journal):
+                        raise
                 except JournalDamaged as error:
                     if repaired:
                         raise
@@ -77,6 +80,11 @@ class PatientJournal:
                 if not self._waiting:
                     log.warning("session %s goes on", self.session)
                     self._stalled(self.session, None)
+
+    async def _replaces(self, closed: Journal) -> bool:
+        """Whether a journal was closed only to be repaired; returns when there is another one."""
+        async with self._repairing:
+            return self._journal is not closed
 
     async def _repair(self, damaged: Journal, error: JournalDamaged) -> None:
         """Open the journal anew, once, however many have found it damaged: each opening fences the one before."""

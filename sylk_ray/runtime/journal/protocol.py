@@ -47,7 +47,8 @@ class Journal(Protocol):
     async def commit(self, transaction: Transaction) -> Committed:
         """Record a handled message whole or not at all. Its mail no longer waits, its steps are forgotten.
 
-        A message that is remembered as handled already changes nothing.
+        A message that is remembered as handled already changes nothing, and neither does a burial of mail that no
+        longer waits: ``repeated`` says so.
         """
         ...
 
@@ -98,7 +99,8 @@ class Journal(Protocol):
         ...
 
     async def revive(self, mail_id: str) -> Mail | None:
-        """Make a dead letter waiting mail again; None when there is no such letter."""
+        """Make a dead letter waiting mail again, as if nobody had handled it, nor its failure; None when there is no
+        such letter."""
         ...
 
     async def drop(self, mail_id: str) -> bool:
@@ -114,7 +116,8 @@ class Journal(Protocol):
         ...
 
     async def prune(self, now: float) -> None:
-        """Let go of messages that nobody can send again, and give room back, a little at a time."""
+        """Let go of messages that nobody can send again, with the steps of those that failed, and give room back, a
+        little at a time."""
         ...
 
     async def fence(self, writer: str) -> None:

@@ -9,6 +9,17 @@ import msgspec
 from sylk_ray.messaging import Address, Event
 
 
+def failure_of(message_id: str) -> str:
+    """The id under which an agent commits that a message came to nothing, when the message may come again: a request
+    that failed, or mail of its own that cannot be delivered. Mail that tells of a failure has such an id too."""
+    return f"{message_id}!"
+
+
+def failed_message(message_id: str) -> str | None:
+    """Which message a failure's id is of; None for any other id."""
+    return message_id[:-1] if message_id.endswith("!") else None
+
+
 class SavedState(msgspec.Struct, frozen=True):
     """An agent's state as msgpack, and the version of the struct that it was written from.
 
@@ -38,7 +49,8 @@ class Transaction(msgspec.Struct, frozen=True):
 
     ``state`` None leaves the agent's state as it is. ``remember_until`` (Unix seconds) says until when the message
     may come again; a repeat before that is known as handled, and is answered with ``reply``, when there is one.
-    ``buried`` makes a dead letter of the message: it was handled badly, and ``outgoing`` tells of it.
+    ``buried`` makes a dead letter of the message, which was handled badly, or of mail that the agent has sent and that
+    cannot be delivered; ``outgoing`` tells of it. Mail of that kind has to wait still, else nothing is recorded.
     ``forget`` drops all that is kept of the agent, its remembered messages too: it has done its work.
     """
 
@@ -55,18 +67,22 @@ class Transaction(msgspec.Struct, frozen=True):
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """The sequence number of the session's last event, after a commit."""
+    """The sequence number of the session's last event, after a commit. ``repeated``: nothing was recorded, for the
+    message had been handled, or the mail to be buried no longer waited."""
 
     last_event: int
+    repeated: bool = False
 
 
 class Memory(msgspec.Struct, frozen=True):
     """What a journal holds of one agent. ``handled`` maps messages' ids to (remember_until, reply); ``mail`` is what
-    waits for it, in the order in which it was committed."""
+    waits for it, and ``sent`` what it has told others and they have not handled, in the order in which it was
+    committed."""
 
     state: SavedState | None
     handled: dict[str, tuple[float, bytes | None]]
     mail: list[Mail]
+    sent: list[Mail] = []
 
 
 class StepRecord(msgspec.Struct, frozen=True):

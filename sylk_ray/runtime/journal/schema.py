@@ -51,6 +51,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE salvages(number INTEGER PRIMARY KEY, at REAL NOT NULL, report BLOB NOT NULL,
         crc INTEGER NOT NULL) STRICT""",
     ),
+    ("CREATE INDEX mail_source ON mail(source)",),
 )
 """Migration number n makes a file of version n out of one of version n - 1. What is here is never changed: files of
 that version exist. The next version is one more entry."""

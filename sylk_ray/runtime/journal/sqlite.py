@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Event
@@ -42,7 +43,9 @@ class SqliteJournals:
         self.directory_of = directory_of
         self._durability: Durability = durability
         self._writer = GroupWriter()
-        self._stores: dict[str, SessionStore] = {}
+        self._stores: WeakValueDictionary[str, SessionStore] = WeakValueDictionary()
+        """A file has one store as long as anybody has to do with it, be it opening or closing."""
+        self._handles: set[Handle] = set()
         self._closing: set[asyncio.Future[None]] = set()
 
     async def open(self, session: str, writer: str, *, fence: Sequence[str] = ()) -> SqliteJournal:
@@ -61,8 +64,9 @@ class SqliteJournals:
         store = self._stores.get(session)
         if store is None:
             store = self._stores[session] = SessionStore(self.directory_of(session) / FILE_NAME, self._durability)
-        handle = Handle(session, writer, store, self._writer)
+        handle = Handle(session, writer, store, self._writer, self._handles.discard)
         report = await asyncio.to_thread(store.open, handle)
+        self._handles.add(handle)
         register = partial(Tables.register, session=session, writer=writer, fence=fence, process=os.getpid())
         try:
             epoch = await handle.ask(Operation(register, fences=fence))
@@ -74,10 +78,8 @@ class SqliteJournals:
     async def close(self) -> None:
         """See Journals.close. What is under way is written first."""
         await asyncio.gather(*self._closing)
-        for store in self._stores.values():
-            for handle in list(store.handles):
-                await cast(Handle, handle).close()
-        self._stores.clear()
+        for handle in list(self._handles):
+            await handle.close()
         await self._writer.stop()
 
 
@@ -90,11 +92,19 @@ async def _close_when_open(opening: asyncio.Task[SqliteJournal]) -> None:
 class Handle:
     """One opening of a session's file, by one writer."""
 
-    def __init__(self, session: str, writer: str, store: SessionStore, thread: GroupWriter) -> None:
+    def __init__(
+        self,
+        session: str,
+        writer: str,
+        store: SessionStore,
+        thread: GroupWriter,
+        closed: Callable[[Handle], None],
+    ) -> None:
         self._session = session
         self._writer = writer
         self._store = store
         self._thread = thread
+        self._closed = closed
 
     def ask(self, operation: Operation[Tables] | Alone) -> asyncio.Future[Any]:
         """Queue an operation; raises JournalClosed when this was closed."""
@@ -121,6 +131,7 @@ class Handle:
         """Give the file back, after what was queued; more than once does no harm."""
         if self in self._store.handles:
             await self.ask(Alone(lambda: self._store.release(self)))
+        self._closed(self)
 
 
 class SqliteJournal:

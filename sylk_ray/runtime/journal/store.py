@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sylk_ray.errors import SylkError
-from sylk_ray.runtime.journal.faults import JournalUnavailable, fault_of, is_busy, is_damage
+from sylk_ray.runtime.journal.errors import JournalClosed
+from sylk_ray.runtime.journal.faults import fault_of, is_busy, is_damage
 from sylk_ray.runtime.journal.lock_holder import wake_stopped_holder
 from sylk_ray.runtime.journal.opening import OpenFile, open_file, suspect
 from sylk_ray.runtime.journal.records import Report
@@ -52,6 +53,8 @@ class SessionStore:
 
     def checkpoint(self) -> None:
         """Empty the write-ahead log, unless others are using it. To be run as any operation, in its turn."""
+        if not self.handles:
+            raise self._closed()
         Tables(self._ready().connection).checkpoint()
 
     def run(self, operations: Sequence[Operation[Tables] | Alone]) -> list[Outcome]:
@@ -81,6 +84,9 @@ class SessionStore:
         if file is not None:
             file.close()
 
+    def _closed(self) -> JournalClosed:
+        return JournalClosed(f"{self.path} is closed", hint="open the session's journal again")
+
     def _alone(self, operation: Alone) -> Outcome:
         try:
             return Outcome(operation.act())
@@ -92,8 +98,7 @@ class SessionStore:
         if not operations:
             return []
         if not self.handles:
-            closed = JournalUnavailable(f"{self.path} is closed", hint="open the session's journal again")
-            return [Outcome(error=closed)] * len(operations)
+            return [Outcome(error=self._closed())] * len(operations)
         until = time.monotonic() + BUSY_SECONDS
         while True:
             try:

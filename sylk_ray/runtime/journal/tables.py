@@ -21,6 +21,8 @@ from sylk_ray.runtime.journal.records import (
     SavedState,
     StepRecord,
     Transaction,
+    failed_message,
+    failure_of,
 )
 from sylk_ray.runtime.journal.schema import (
     EVENTS,
@@ -99,21 +101,24 @@ class Tables:
 
     def commit(self, transaction: Transaction) -> Committed:
         """See Journal.commit."""
-        agent, message = str(transaction.agent), transaction.message_id
-        if not self._execute("SELECT 1 FROM handled WHERE agent = ? AND message = ?", (agent, message)).fetchone():
-            self._put(HANDLED, agent, message, float(transaction.remember_until), transaction.reply)
-            self._execute("DELETE FROM mail WHERE id = ?", (message,))
-            self._execute("DELETE FROM steps WHERE agent = ? AND message = ?", (agent, message))
-            if transaction.state is not None:
-                self._put_state(agent, transaction.state)
-            if transaction.buried is not None:
-                self.bury(transaction.buried)
-            for mail in transaction.outgoing:
-                self._put_mail(mail)
-            if transaction.events:
-                self.add_events(transaction.events)
-            if transaction.forget:
-                self.forget(transaction.agent)
+        agent, message, buried = str(transaction.agent), transaction.message_id, transaction.buried
+        if self._execute("SELECT 1 FROM handled WHERE agent = ? AND message = ?", (agent, message)).fetchone():
+            return Committed(self.last_event(), repeated=True)
+        if buried is not None and buried.mail.id != message and not self.waits(buried.mail.id):
+            return Committed(self.last_event(), repeated=True)
+        self._put(HANDLED, agent, message, float(transaction.remember_until), transaction.reply)
+        self._execute("DELETE FROM mail WHERE id = ?", (message,))
+        self._execute("DELETE FROM steps WHERE agent = ? AND message = ?", (agent, message))
+        if transaction.state is not None:
+            self._put_state(agent, transaction.state)
+        if buried is not None:
+            self.bury(buried)
+        for mail in transaction.outgoing:
+            self._put_mail(mail)
+        if transaction.events:
+            self.add_events(transaction.events)
+        if transaction.forget:
+            self.forget(transaction.agent)
         return Committed(self.last_event())
 
     def _put_state(self, agent: str, state: SavedState) -> None:
@@ -142,10 +147,12 @@ class Tables:
         parts = {part: data for _, part, data in self.rows(PARTS, "WHERE agent = ?", name)} if states else {}
         handled = self.rows(HANDLED, "WHERE agent = ? ORDER BY number", name)
         mail = self.rows(MAIL, "WHERE target = ? ORDER BY number", name)
+        sent = self.rows(MAIL, "WHERE source = ? ORDER BY number", name)
         return Memory(
             SavedState(states[0][1], states[0][2], parts) if states else None,
             {message: (until, reply) for _, message, until, reply in handled},
             [_mail(*row) for row in mail],
+            [_mail(*row) for row in sent],
         )
 
     def forget(self, agent: Address) -> None:
@@ -209,7 +216,8 @@ class Tables:
         mail = _letter(*letters[0]).mail
         self.drop(mail_id)
         self._put_mail(mail)
-        self._execute("DELETE FROM handled WHERE agent = ? AND message = ?", (str(mail.target), mail_id))
+        for agent, message in ((mail.target, mail_id), (mail.source, failure_of(mail_id))):
+            self._execute("DELETE FROM handled WHERE agent = ? AND message = ?", (str(agent), message))
         return mail
 
     def drop(self, mail_id: str) -> bool:
@@ -227,11 +235,17 @@ class Tables:
         return int(row[0]) if row else 0
 
     def prune(self, now: float, most: int) -> int:
-        """Let go of some of what nobody can send again; how many there were, at most ``most``."""
-        return self._execute(
-            "DELETE FROM handled WHERE number IN (SELECT number FROM handled WHERE remember_until < ? LIMIT ?)",
+        """Let go of some of what nobody can send again; how many there were, at most ``most``. The steps of a request
+        that failed, which might have been asked again, go with it."""
+        gone = self._execute(
+            "DELETE FROM handled WHERE number IN (SELECT number FROM handled WHERE remember_until < ? LIMIT ?) "
+            "RETURNING agent, message",
             (now, most),
-        ).rowcount
+        ).fetchall()
+        for agent, message in gone:
+            if (failed := failed_message(message)) is not None:
+                self._execute("DELETE FROM steps WHERE agent = ? AND message = ?", (agent, failed))
+        return len(gone)
 
     def shrink(self, pages: int) -> int:
         """Give some pages back to the disk; how many are left to give."""

@@ -93,22 +93,19 @@ class GroupWriter:
             await asyncio.to_thread(thread.join)
 
     def _work(self) -> None:
-        going = True
-        while going:
-            asked: list[_Asked] = []
-            following = self._queue.get()
-            while True:
-                if following is None:
-                    going = False
-                    break
-                asked.append(following)
-                if len(asked) == MOST_TOGETHER:
-                    break
-                try:
-                    following = self._queue.get_nowait()
-                except Empty:
-                    break
-            _do(asked)
+        while self._round():
+            pass
+
+    def _round(self) -> bool:
+        """Wait for operations, and do all that there are; whether there may be more."""
+        asked = [self._queue.get()]
+        while asked[-1] is not None and len(asked) < MOST_TOGETHER:
+            try:
+                asked.append(self._queue.get_nowait())
+            except Empty:
+                break
+        _do([each for each in asked if each is not None])
+        return asked[-1] is not None
 
 
 def _do(asked: Sequence[_Asked]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
 import msgspec
@@ -16,17 +15,15 @@ from sylk_ray.runtime import (
     Agent,
     Context,
     Host,
-    LocalTransport,
     Retry,
-    Roles,
     SessionBinding,
-    SystemClock,
     handler,
 )
 from sylk_ray.runtime.journal import Fenced, JournalFull, MemoryJournals, SavedState, SqliteJournals, Transaction
 from sylk_ray.runtime.journal import patient as patient_module
 
-from .conftest import FakeFleet, FakeRouter
+from .conftest import FakeRouter
+from .world import World, never, until
 
 
 class Note(Message, frozen=True):
@@ -149,70 +146,16 @@ class Book(Agent[BookState]):
 ONE, TWO, ME = Address("s", "book", "one"), Address("s", "book", "two"), Address("s", "me", "me")
 
 
-class World:
-    """Cells that come and go around the same journals."""
-
-    def __init__(self, journals: Any, settings: Settings) -> None:
-        self.journals = journals
-        self.settings = settings
-        self.transport = LocalTransport()
-        self.roles = Roles({"book": Book, "router": FakeRouter, "fleet": FakeFleet})
-        self.hosts: dict[str, Host] = {}
-
-    async def cell(self, name: str, *, router: str = "a", fenced: tuple[str, ...] = ()) -> Host:
-        host = Host(
-            name,
-            roles=self.roles,
-            transport=self.transport,
-            journals=self.journals(),
-            clock=SystemClock(),
-            settings=self.settings,
-        )
-        self.hosts[name] = host
-        self.transport.join(name, host.receive)
-        await host.open_session(SessionBinding("s", router, fenced=fenced))
-        return host
-
-    async def crash(self, name: str) -> None:
-        """As kill -9 does it: nothing is said, nothing is finished."""
-        host = self.hosts.pop(name)
-        self.transport.leave(name)
-        host._outbox.send = _never  # type: ignore[method-assign]
-        for slot in list(host._slots.values()):
-            slot.mailbox.clear()
-            for task in slot.tasks():
-                task.cancel()
-        host._slots.clear()
-        for other in self.hosts.values():
-            other.peer_lost(name)
-        await asyncio.sleep(0)
-
-    async def end(self) -> None:
-        for host in self.hosts.values():
-            await host.stop(grace_s=0)
-
-
-async def _never(*_: Any) -> None:
-    await asyncio.Event().wait()
-
-
 @pytest.fixture(params=["memory", "sqlite"])
 async def world(request, tmp_path):
     FakeRouter.places, FakeRouter.events = {}, []
     Book.done, Book.undone, Book.failures, Book.stumbles, Book.gate = [], [], [], 0, asyncio.Event()
     shared = MemoryJournals()
     journals = (lambda: shared) if request.param == "memory" else (lambda: SqliteJournals(tmp_path.joinpath))
-    made = World(journals, Settings(home=tmp_path))
+    made = World(journals, Settings(home=tmp_path), book=Book)
     await made.cell("a")
     yield made
     await made.end()
-
-
-async def until(look: Callable[[], Awaitable[Any]], good: Callable[[Any], bool]) -> Any:
-    async with asyncio.timeout(10):
-        while not good(seen := await look()):
-            await asyncio.sleep(0.005)
-        return seen
 
 
 async def lines(host: Host, book: Address) -> list[str]:
@@ -254,7 +197,7 @@ async def test_a_handler_that_was_cut_off_runs_again_and_all_of_it_is_done_once(
 async def test_mail_that_was_committed_and_not_sent_arrives_after_the_recovery(world):
     a = world.hosts["a"]
     Book.gate.set()
-    a._outbox.send = _never  # type: ignore[method-assign]
+    a._outbox.send = never  # type: ignore[method-assign]
     await a.tell(ME, ONE, Pass("x"), timeout=5)
     await until(a.journal_of("s").pending, bool)
     await world.crash("a")

@@ -368,10 +368,10 @@ def test_migrations_are_done_in_order_and_once(tmp_path):
     create(path).close()
     longer = (*MIGRATIONS, ("CREATE TABLE second(a)",), ("ALTER TABLE second ADD COLUMN b",))
     with closing(connect(path, "process")) as connection:
-        assert version_of(connection) == len(MIGRATIONS) == 1
+        assert version_of(connection) == len(MIGRATIONS)
         for _ in range(2):
             migrate(connection, path, longer)
-            assert version_of(connection) == 3
+            assert version_of(connection) == len(longer)
         connection.execute("INSERT INTO second(a, b) VALUES (1, 2)")
         with pytest.raises(JournalTooNew):
             migrate(connection, path)
@@ -383,7 +383,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path):
     with closing(connect(path, "process")) as connection:
         with pytest.raises(sqlite3.OperationalError):
             migrate(connection, path, (*MIGRATIONS, ("CREATE TABLE second(a)", "nonsense")))
-        assert version_of(connection) == 1
+        assert version_of(connection) == len(MIGRATIONS)
         assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'second'").fetchall()
 
 

@@ -9,7 +9,14 @@ from contextlib import closing
 import pytest
 
 from sylk_ray.errors import SylkError
-from sylk_ray.runtime.journal import DeadLetter, JournalDamaged, Mail, read_dead_letters, read_events
+from sylk_ray.runtime.journal import (
+    DeadLetter,
+    JournalDamaged,
+    Mail,
+    read_dead_letters,
+    read_events,
+    read_last_event,
+)
 from tests.unit.runtime.journal.conftest import AGENTS, fill
 
 LETTER = DeadLetter(Mail("dead", AGENTS[0], AGENTS[1], b"p"), "error", "reason", 1.5)
@@ -38,6 +45,17 @@ async def journal_events(path) -> list:
     events = read_events(path, 0)
     assert [each.sequence for each in events] == list(range(1, 21))
     return events
+
+
+async def test_the_last_events_number_is_seen_while_it_is_open_and_after_it_was_closed(journals, tmp_path):
+    path = tmp_path / "journal.db"
+    assert read_last_event(path) == 0
+    journal = await journals.open("s", "a")
+    assert read_last_event(path) == 0
+    await fill(journal, 20)
+    assert read_last_event(path) == 20
+    await journals.close()
+    assert read_last_event(path) == 20
 
 
 async def test_looking_leaves_no_trace(journals, tmp_path):

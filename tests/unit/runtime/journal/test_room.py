@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sylk_ray.messaging import Address
-from sylk_ray.runtime.journal import Journal, JournalFull, SavedState, SqliteJournals, Transaction, sqlite
+from sylk_ray.runtime.journal import Journal, JournalFull, SavedState, SqliteJournals, Transaction, failure_of, sqlite
 from sylk_ray.runtime.journal.tables import Tables
 from tests.unit.runtime.journal.conftest import AGENTS, files, fill, take_all_room, transaction
 
@@ -130,9 +130,9 @@ async def test_one_write_that_has_no_room_does_not_take_the_others_along(tmp_pat
 # Sizes
 
 
-async def handled_messages(journal: Journal, count: int) -> None:
+async def handled_messages(journal: Journal, count: int, first: int = 0) -> None:
     """Mail from agent to agent, each handled by the next; ``remember_until`` is over at 5."""
-    for start in range(0, count, 500):
+    for start in range(first, first + count, 500):
         await asyncio.gather(
             *(
                 journal.commit(
@@ -143,7 +143,7 @@ async def handled_messages(journal: Journal, count: int) -> None:
                         remember_until=5.0,
                     )
                 )
-                for n in range(start, start + 500)
+                for n in range(start, min(start + 500, first + count))
             )
         )
 
@@ -152,6 +152,32 @@ async def test_ten_thousand_handled_messages_stay_under_4_mb_when_pruned_and_8_m
     journals = SqliteJournals(lambda _: tmp_path)
     journal = await journals.open("s", "a")
     await handled_messages(journal, 10_000)
+    assert sum(files(tmp_path).values()) < 8 * MB
+    await journal.prune(6.0)
+    assert sum(files(tmp_path).values()) < 4 * MB
+    await journals.close()
+    assert sum(files(tmp_path).values()) < MB / 2
+
+
+async def failed_requests(journal: Journal, numbers: range) -> None:
+    """Requests that failed after a step that made 500 bytes, as their agents commit them."""
+
+    async def failed(number: int) -> None:
+        agent, message = AGENTS[number % 100], f"0192f3a8-7d44-7c1e-aaaa-{number:012}"
+        await journal.begin_step(agent, message, "build", "")
+        await journal.finish_step(agent, message, "build", os.urandom(500), "")
+        await journal.commit(Transaction(agent, failure_of(message), remember_until=5.0))
+
+    for start in range(numbers.start, numbers.stop, 500):
+        await asyncio.gather(*(failed(number) for number in range(start, min(start + 500, numbers.stop))))
+
+
+async def test_ten_thousand_messages_of_which_each_tenth_fails_stay_under_the_same_size(tmp_path):
+    journals = SqliteJournals(lambda _: tmp_path)
+    journal = await journals.open("s", "a")
+    for tenth in range(10):
+        await handled_messages(journal, 900, first=900 * tenth)
+        await failed_requests(journal, range(100 * tenth, 100 * (tenth + 1)))
     assert sum(files(tmp_path).values()) < 8 * MB
     await journal.prune(6.0)
     assert sum(files(tmp_path).values()) < 4 * MB
