@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+from actors.token_accounts import TokenAccounts
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Capacity, Decision, FairShare, Snapshot
 from sylk_ray.messaging import SHARED, Address, Message
@@ -19,6 +20,7 @@ from sylk_ray.runtime.leases import (
     GetShares,
     Holding,
     SetShare,
+    Usage,
     Wanted,
 )
 
@@ -34,7 +36,8 @@ class TimePassed(Message, frozen=True):
 
 
 class FairShareAgent(Agent[None]):
-    """Carries out what ``sylk_ray.fairness.FairShare`` decides. It keeps nothing: cells report what they hold."""
+    """Carries out what ``sylk_ray.fairness.FairShare`` decides. Of what is held it keeps nothing, for cells
+    report that; of what was used up, which nobody could report later, it keeps the accounts."""
 
     role = "fair_share"
 
@@ -45,40 +48,59 @@ class FairShareAgent(Agent[None]):
         self._fair = FairShare(
             capacity_of(resources, ctx), now=ctx.clock.now(), settle_s=SETTLE_S if resources.sessions else 0.0
         )
+        self._accounts = TokenAccounts(ctx)
+        self._keeping: asyncio.Task[None] | None = None
+        self._kept_at = 0.0
         self._ticking = asyncio.create_task(self._tick())
         self._looking = asyncio.create_task(self._look())
 
     async def on_deactivate(self) -> None:
-        """Stop the clock."""
+        """Stop the clock, and write the accounts."""
         self._ticking.cancel()
         self._looking.cancel()
+        await self._accounts.keep()
 
     @handler()
     async def wanted(self, message: Wanted, ctx: Context) -> None:
         """What a cell wants, and gives back."""
+        decisions = await self._charge(message.usage)
         now = ctx.clock.now()
-        decisions: list[Decision] = []
         for key in message.given_back:
             decisions += self._fair.release(key, now, holder=message.holder)
         for request in message.wanted:
             decisions += self._fair.request(request, message.holder, now)
-        await self._tell(decisions)
+        self._tell(decisions)
 
     @handler()
     async def holding(self, message: Holding, ctx: Context) -> None:
         """All that a cell holds and waits for."""
+        decisions = await self._charge(message.usage)
+        used = {key: sum(tokens) for key, tokens in message.usage.calls.items()}
         now = ctx.clock.now()
-        await self._tell(self._fair.heartbeat(message.holder, message.held, message.waiting, now))
+        self._tell([*decisions, *self._fair.heartbeat(message.holder, message.held, message.waiting, now, used=used)])
+
+    async def _charge(self, usage: Usage) -> list[Decision]:
+        """The tokens of the calls that are known, and what sessions have used in all, which tells of the others."""
+        totals = await self._accounts.report(usage)
+        now = self._ctx.clock.now()
+        decisions: list[Decision] = []
+        for key, (tokens_in, tokens_out) in usage.calls.items():
+            decisions += self._fair.charge(key, tokens_in, tokens_out, now)
+        for session, tokens in totals.items():
+            decisions += self._fair.used_in_all(session, tokens, now)
+        return decisions
 
     @handler()
     async def set_share(self, message: SetShare, ctx: Context) -> None:
         """A session's weight and limits."""
-        await self._tell(self._fair.set_group(message.session, message.group, ctx.clock.now()))
+        used = await self._accounts.used(message.session)
+        self._tell(self._fair.set_group(message.session, message.group, ctx.clock.now(), tokens_used=used))
 
     @handler()
     async def close_share(self, message: CloseShare, ctx: Context) -> None:
         """A session is over, or rests."""
-        await self._tell(self._fair.close_session(message.session, ctx.clock.now()))
+        await self._accounts.close(message.session)
+        self._tell(self._fair.close_session(message.session, ctx.clock.now()))
 
     @handler()
     async def shares(self, message: GetShares, ctx: Context) -> Snapshot:
@@ -90,16 +112,14 @@ class FairShareAgent(Agent[None]):
         """Where something is in line."""
         return self._fair.place(message.key, ctx.clock.now())
 
-    async def _tell(self, decisions: Iterable[Decision]) -> None:
+    def _tell(self, decisions: Iterable[Decision]) -> None:
         by_cell: dict[str, list[Decision]] = {}
         for decision in decisions:
             by_cell.setdefault(decision.holder, []).append(decision)
         for cell, decided in by_cell.items():
-            try:
-                await self._ctx.tell(Address(SHARED, DESK, cell), Decided(decided), timeout=1.0)
-            except SylkError as error:
-                # Its next report, or its silence, says the rest.
-                self._ctx.log.info("cell %s did not hear of %d decision(s): %s", cell, len(decided), error)
+            # Not awaited: a cell that is slow to answer must not hold up the others. Its next report, or its silence,
+            # says whether it has heard.
+            self._ctx.notify(Address(SHARED, DESK, cell), Decided(decided))
 
     async def _tick(self) -> None:
         while True:
@@ -107,12 +127,20 @@ class FairShareAgent(Agent[None]):
             due = self._fair.next_wakeup(now)
             pause = TICK_S if due is None else min(TICK_S, max(0.02, due - now))
             await self._ctx.clock.sleep(pause)
-            await self._ctx.tell(self._ctx.address, TimePassed())
+            try:
+                await self._ctx.tell(self._ctx.address, TimePassed(), timeout=TICK_S)
+            except SylkError as error:
+                # Its mailbox is full, say: time goes on passing.
+                self._ctx.log.warning("fair share is behind: %s", error)
 
     @handler()
     async def tick(self, message: TimePassed, ctx: Context) -> None:
         """Let go of what silent cells held, and grant what time has freed."""
-        await self._tell(self._fair.tick(ctx.clock.now()))
+        now = ctx.clock.now()
+        self._tell(self._fair.tick(now))
+        if now - self._kept_at >= TICK_S and (self._keeping is None or self._keeping.done()):
+            self._kept_at = now
+            self._keeping = asyncio.create_task(self._accounts.keep())
 
     async def _look(self) -> None:
         """Nodes come and go."""
@@ -124,7 +152,7 @@ class FairShareAgent(Agent[None]):
                 self._ctx.log.warning("the cluster's resources are not known: %s", error)
                 continue
             capacity = capacity_of(resources, self._ctx)
-            await self._tell(self._fair.set_capacity(capacity, self._ctx.clock.now()))
+            self._tell(self._fair.set_capacity(capacity, self._ctx.clock.now()))
 
 
 def capacity_of(resources: Resources, ctx: Context) -> Capacity:
@@ -132,4 +160,9 @@ def capacity_of(resources: Resources, ctx: Context) -> Capacity:
     settings = ctx.settings
     slots = settings.cpu_slots or settings.cpu_slots_per_cpu * resources.cpus
     limits = {f"{role}s": float(limit) for role, limit in settings.role_limits.items()}
+    for name, provider in settings.providers.items():
+        if provider.calls is not None:
+            limits[f"model:{name}"] = float(provider.calls)
+        if provider.tokens_per_minute is not None:
+            limits[f"tokens:{name}"] = provider.tokens_per_minute
     return Capacity({"pipelines": float(settings.max_pipelines), "cpu": slots, **limits})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime import Agent, Context, handler
@@ -55,9 +57,9 @@ class SessionRouter(Agent[None]):
         """Forget a group whose work is done, and give its places back."""
         for address in [address for address in self._routes if address.name == message.name]:
             del self._routes[address]
-        for agent in await ctx.journal.agents():
-            if agent.name == message.name:
-                await ctx.journal.forget(agent)
+        group = [agent for agent in await ctx.journal.agents() if agent.name == message.name]
+        # At once: the journal makes one transaction of them.
+        await asyncio.gather(*(ctx.journal.forget(agent) for agent in group))
         await ctx.tell(FLEET, ReleaseGroup(ctx.address.session, message.name))
 
     @handler()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
-from pydantic import Field, PlainSerializer, PlainValidator, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -31,6 +31,20 @@ def _group_of(given: object) -> Group:
 
 
 GroupSetting = Annotated[Group, PlainValidator(_group_of), PlainSerializer(msgspec.to_builtins)]
+
+PROVIDER = r"^[a-z0-9][a-z0-9._-]{0,62}$"
+
+
+class Provider(BaseModel):
+    """The limits of a provider of models, over all sessions; what is left out has none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    calls: Annotated[int, Field(ge=1)] | None = None
+    """At once."""
+    tokens_per_minute: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Input and output together."""
+
 
 SETTINGS_FILE = "settings.yaml"
 
@@ -78,6 +92,8 @@ class Settings(BaseSettings):
     cpu_slots: Annotated[float, Field(ge=0)] = 0
     """Tool processes at once, over all sessions; 0 means ``cpu_slots_per_cpu`` a CPU."""
     cpu_slots_per_cpu: Annotated[float, Field(gt=0)] = 2.0
+    providers: dict[Annotated[str, Field(pattern=PROVIDER)], Provider] = {}
+    """What each provider of models bears: ``{anthropic: {calls: 8, tokens_per_minute: 400000}}``."""
     system_agents: list[str] = []
     """Roles of shared agents to start with the runtime, beyond those that it needs."""
     incarnation: str = ""

@@ -58,5 +58,3 @@ class RuntimeNotReachable(SylkError):
 
     code = "runtime_not_reachable"
     exit_code = 3
-
-

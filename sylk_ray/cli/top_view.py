@@ -64,7 +64,7 @@ def _sessions(shares: Snapshot, sessions: Sequence[SessionRecord]) -> Table:
             f"{view.share:.0%} of {view.entitled:.0%}" if view.entitled else f"{view.share:.0%}",
             _holds(view),
             str(view.leases),
-            counts_told(view.waiting),
+            _waiting(view),
             duration(view.longest_wait) if view.waiting else "-",
             waits_told(view.waits),
         )
@@ -84,9 +84,16 @@ def _leases(leases: Sequence[LeaseView], names: Mapping[str, str]) -> Table:
 
 def _holds(view: SessionView) -> str:
     held = held_told(view.held, view.limits)
-    if view.token_budget is None:
+    if view.token_budget is None and not view.tokens_used:
         return held
-    return f"{held}, {view.tokens_used:.0f}/{view.token_budget:.0f} tokens"
+    budget = "" if view.token_budget is None else f"/{view.token_budget:.0f}"
+    return f"{held}, {view.tokens_used:.0f}{budget} tokens"
+
+
+def _waiting(view: SessionView) -> str:
+    told = counts_told(view.waiting)
+    pause = view.waits_for_tokens
+    return told if pause is None else f"{told}; waits for tokens, {duration(pause)} more"
 
 
 def held_told(held: Mapping[str, float], limits: Mapping[str, float]) -> str:

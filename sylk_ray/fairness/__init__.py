@@ -36,6 +36,7 @@ from sylk_ray.fairness.snapshot import (
     Totals,
     WaitStatistics,
 )
+from sylk_ray.fairness.token_ledger import TokenLedger
 
 __all__ = [
     "AGE_S",
@@ -56,6 +57,7 @@ __all__ = [
     "Returned",
     "SessionView",
     "Snapshot",
+    "TokenLedger",
     "Totals",
     "WaitStatistics",
 ]

@@ -80,8 +80,12 @@ class Books:
             del self.kinds[entry.kind]
         self.holders.take(entry.holder, entry.request.key)
 
-    def begin(self, request: Request, kind: Kind, holder: str, now: float) -> Lease:
-        """A lease starts, charged ahead: its estimated duration, and the tokens of its input."""
+    def begin(self, request: Request, kind: Kind, holder: str, now: float, used: float = 0.0) -> Lease:
+        """A lease starts, charged ahead: its estimated duration, and the tokens of its input.
+
+        One that is taken up, not granted, may have ``used`` tokens already. They are of the past: its session's
+        holders count them (``FairShare.used_in_all``).
+        """
         session = self.session(request.session, now)
         self.system.take(kind.demand)
         session.pool.take(kind.demand)
@@ -90,8 +94,10 @@ class Books:
         lease = Lease(request, kind, holder, charge, now)
         session.leases[request.key] = self.leases[request.key] = lease
         self.holders.give(holder, request.key)
+        if used and len(kind.providers) == 1:
+            lease.tokens[kind.providers[0]] = lease.reported[kind.providers[0]] = used
         for provider in kind.providers:
-            self.charge(lease, provider, request.tokens[provider], now)
+            self.charge(lease, provider, max(0.0, request.tokens[provider] - lease.tokens.get(provider, 0.0)), now)
         return lease
 
     def end(self, lease: Lease, now: float, *, learn: bool = True) -> None:

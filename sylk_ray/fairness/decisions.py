@@ -19,6 +19,8 @@ class Refused(msgspec.Struct, frozen=True, tag="refused"):
     holder: str
     reason: str
     """For a person: what is missing now, and what there is at best."""
+    over_budget: bool = False
+    """Whether it is for the session's tokens: with a larger budget it could go on."""
 
 
 class Returned(msgspec.Struct, frozen=True, tag="returned"):

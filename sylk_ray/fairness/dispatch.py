@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heapreplace
-
 from sylk_ray.fairness.books import Books
 from sylk_ray.fairness.reservations import Reservation, Reservations
 from sylk_ray.fairness.session import Session
 from sylk_ray.fairness.session_queue import Waiting
+from sylk_ray.fairness.standings import Standing, Standings
 
 LAG_S = 5.0
 """A session which holds something, and begins to wait again, can be behind by this many seconds of what it holds."""
@@ -24,7 +23,7 @@ class Dispatch:
     def __init__(self, books: Books, patience_s: float) -> None:
         self._books = books
         self._patience_s = patience_s
-        self._contending: dict[str, Session] = {}
+        self._contending = Standings(self._standing)
         self.reservations = Reservations()
 
     def refresh(self, session: Session, now: float) -> None:
@@ -34,9 +33,10 @@ class Dispatch:
         contending = any(session.admits(head.kind, now) for head in heads)
         if contending and not session.contending:
             self._lift(session, now)
-            self._contending[session.name] = session
-        elif session.contending and not contending:
-            del self._contending[session.name]
+        if contending:
+            self._contending.put(session)
+        elif session.contending:
+            self._contending.take_out(session)
         session.contending = contending
         if session.active:
             session.idle_since = None
@@ -46,7 +46,7 @@ class Dispatch:
     def forget(self, session: Session) -> None:
         """The session is gone."""
         self._note_front(session, None, session.front_since)
-        self._contending.pop(session.name, None)
+        self._contending.take_out(session)
 
     def round(self, now: float) -> list[Waiting]:
         """Everything that is granted now, in order; the books have it already."""
@@ -55,34 +55,29 @@ class Dispatch:
             if self._books.system.fits(reservation.entry.kind.demand):
                 self._grant(reservation.entry, now)
                 granted.append(reservation.entry)
-        if not self._anything_fits(now):
-            return granted
-        line = [self._standing(session, now) for session in self._contending.values()]
-        heapify(line)
         claimed: set[str] = set()
-        while line and self._anything_fits(now):
-            session = line[0][-1]
+        passed: list[Session] = []
+        while self._anything_fits(now) and (session := self._contending.first(now)) is not None:
             entry = self._next_of(session, claimed, now)
             if entry is None:
-                heappop(line)
-                continue
-            self._grant(entry, now)
-            granted.append(entry)
-            if session.contending:
-                heapreplace(line, self._standing(session, now))
+                self._contending.take_out(session)
+                passed.append(session)
             else:
-                heappop(line)
+                self._grant(entry, now)
+                granted.append(entry)
+        for session in passed:
+            self._contending.put(session)
         return granted
 
     def before(self, session: Session, now: float) -> int:
         """How many contending sessions come before this one."""
-        standing = self._standing(session, now)[:3]
-        return sum(self._standing(other, now)[:3] < standing for other in self._contending.values())
+        standing = self._standing(session, now)
+        return sum(self._standing(other, now) < standing for other in self._contending)
 
-    def _standing(self, session: Session, now: float) -> tuple[float, float, str, Session]:
+    def _standing(self, session: Session, now: float) -> Standing:
         counter = session.service.counter(self._books.system.limits, now)
         since = session.front.since if session.front else now
-        return (round(counter, 9), since, session.name, session)
+        return (round(counter, 9), since, session.name)
 
     def _anything_fits(self, now: float) -> bool:
         system, kept = self._books.system, self.reservations.kept

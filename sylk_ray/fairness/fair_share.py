@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sylk_ray.fairness.books import Books
 from sylk_ray.fairness.decisions import Decision, Granted, Refused, Returned
@@ -70,7 +70,7 @@ class FairShare:
         state = self._books.session(session, now)
         state.service.advance(self._books.system.limits, now)
         state.change(group, now)
-        state.tokens_used = max(state.tokens_used, tokens_used)
+        state.tokens_used = max(state.tokens_used, tokens_used + state.tokens_ahead)
         refused = self._refuse_hopeless(state)
         self._dispatch.refresh(state, now)
         return [*refused, *self._fill(now)]
@@ -140,13 +140,37 @@ class FairShare:
         self._dispatch.refresh(session, now)
         return [*refused, *self._fill(now)]
 
-    def heartbeat(self, holder: str, held: Iterable[Request], waiting: Iterable[Request], now: float) -> list[Decision]:
+    def used_in_all(self, session: str, tokens: float, now: float) -> list[Decision]:
+        """A session has used this many tokens, in all and at least, as its holders count them: whatever this
+        FairShare has not seen of it. Call it after ``charge`` for what is reported with it, as charges are part of it.
+        Of a session that is not known it changes nothing: whoever opens it says what it has used.
+        """
+        state = self._books.sessions.get(session)
+        if state is None:
+            return []
+        state.tokens_used = max(state.tokens_used, tokens + state.tokens_ahead)
+        refused = self._refuse_hopeless(state)
+        self._dispatch.refresh(state, now)
+        return [*refused, *self._fill(now)]
+
+    def heartbeat(
+        self,
+        holder: str,
+        held: Iterable[Request],
+        waiting: Iterable[Request],
+        now: float,
+        *,
+        used: Mapping[str, float] | None = None,
+    ) -> list[Decision]:
         """A holder lives, and this is all that it holds and waits for; said in the order of its other calls.
 
         What is not known here is taken up: held keys as leases, charged, even over every limit, and waiting ones in
         line. What it does not name any more is given back. A key that it waits for and has is granted again, for the
         answer may have been lost. A key that another holder has is not taken from that one: it is Returned to this
         one if this one thinks that it holds it.
+
+        ``used`` is the tokens that held keys have used so far. Of what is taken up they are charged to nobody again:
+        they are in what the session has ``used_in_all``.
         """
         self._books.holders.heard(holder, now)
         decisions: list[Decision] = []
@@ -156,7 +180,7 @@ class FairShare:
             if key not in named:
                 self._take_out(self._work(key), now, None)
         for request in held:
-            decisions += self._confirm(request, holder, now)
+            decisions += self._confirm(request, holder, now, (used or {}).get(request.key, 0.0))
         for request in waiting:
             lease = self._books.leases.get(request.key)
             if lease is not None and lease.holder == holder:
@@ -207,12 +231,12 @@ class FairShare:
         reason = over_budget(session) if session.over_budget else never(session, kind, self._books)
         if reason:
             self._books.count("refused", session)
-            return [Refused(request.key, holder, reason)]
+            return [Refused(request.key, holder, reason, session.over_budget)]
         self._books.enqueue(request, holder, now)
         self._dispatch.refresh(session, now)
         return []
 
-    def _confirm(self, request: Request, holder: str, now: float) -> list[Decision]:
+    def _confirm(self, request: Request, holder: str, now: float, used: float) -> list[Decision]:
         """A holder says that it holds this."""
         lease = self._books.leases.get(request.key)
         if lease is not None:
@@ -223,7 +247,7 @@ class FairShare:
         successor = entry.holder if entry is not None else holder
         if entry is not None:
             self._books.dequeue(entry)
-        self._books.begin(request, kind_of(request), successor, now)
+        self._books.begin(request, kind_of(request), successor, now, used)
         session = self._books.session_of(request)
         self._books.count("restored", session)
         self._dispatch.refresh(session, now)
@@ -260,7 +284,7 @@ class FairShare:
             for entry in session.queue.of_kind(kind) if reason else []:
                 self._books.dequeue(entry)
                 self._books.count("refused", session)
-                refused.append(Refused(entry.request.key, entry.holder, reason))
+                refused.append(Refused(entry.request.key, entry.holder, reason, bool(spent)))
         return refused
 
     def _work(self, key: str) -> Lease | Waiting:

@@ -23,6 +23,11 @@ class Lease:
         self.reported: dict[str, float] = {}
         """What its holder said that it has used so far, by provider."""
 
+    @property
+    def tokens_ahead(self) -> float:
+        """What of its tokens is an estimate still."""
+        return sum(tokens - self.reported.get(provider, 0.0) for provider, tokens in self.tokens.items())
+
 
 class Session:
     """The state of one session. ``opened`` says that it has a group of its own, not the default."""
@@ -73,6 +78,11 @@ class Session:
     def admits(self, kind: Kind, now: float) -> bool:
         """Whether the session's own limits let this kind start."""
         return self.pool.fits(kind.demand) and self.has_tokens(kind, now)
+
+    @property
+    def tokens_ahead(self) -> float:
+        """What is charged beyond what holders have said was used: the rest of the estimates."""
+        return sum(lease.tokens_ahead for lease in self.leases.values())
 
     def use(self, tokens: float, now: float) -> None:
         """Tokens of any provider; below 0 corrects an estimate."""

@@ -46,6 +46,8 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     """By the name of the lane, lanes with none left out."""
     longest_wait: float
     """Seconds."""
+    waits_for_tokens: float | None
+    """Seconds until what waits has tokens, if it is for want of them that its front waits."""
     waits: dict[str, WaitStatistics]
     """By the name of the lane."""
     processing: list[int]
@@ -119,12 +121,24 @@ def _session_view(session: Session, books: Books, service: float, weights: float
         leases=len(session.leases),
         waiting={lane.name.lower(): session.queue.lanes[lane] for lane in Lane if session.queue.lanes[lane]},
         longest_wait=session.queue.longest_wait(now),
+        waits_for_tokens=_waits_for_tokens(session, books, now),
         waits=session.record.waits(),
         processing=list(session.record.histogram),
         tokens_used=session.tokens_used,
         token_budget=session.group.token_budget,
         totals=session.record.totals(),
     )
+
+
+def _waits_for_tokens(session: Session, books: Books, now: float) -> float | None:
+    heads = session.queue.heads(now)
+    if not heads or not heads[0].kind.providers:
+        return None
+    buckets = [bucket for name in heads[0].kind.providers if (bucket := books.buckets.get(name)) is not None]
+    if session.bucket is not None:
+        buckets.append(session.bucket)
+    pause = max((bucket.positive_at(now) - now for bucket in buckets), default=0.0)
+    return pause if pause > 0 else None
 
 
 def _used(tokens: dict[str, float]) -> float:

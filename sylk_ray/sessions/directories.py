@@ -30,6 +30,7 @@ class SessionDirectory:
         self.root = root
         self.session = root / "session.json"
         self.journal = root / "journal.db"
+        self.tokens = root / "tokens.json"
         self.worktrees = root / "worktrees"
 
     def job_of(self, job_id: str) -> Path:

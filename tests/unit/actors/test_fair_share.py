@@ -11,11 +11,11 @@ from actors import fair_share as fair_share_module
 from actors.fair_share import FairShareAgent
 from sylk_ray.config import Settings
 from sylk_ray.fairness import Group, Request, Snapshot
-from sylk_ray.messaging import SHARED, Address
+from sylk_ray.messaging import SHARED, Address, MailboxFull
 from sylk_ray.runtime import Agent, Context, Host, LocalTransport, MemoryJournals, Roles, SystemClock, handler
 from sylk_ray.runtime import leases as leases_module
 from sylk_ray.runtime.fleet_messages import GetResources, Resources
-from sylk_ray.runtime.leases import FAIR_SHARE, GetShares, LeaseDesk, NotGranted, SetShare
+from sylk_ray.runtime.leases import FAIR_SHARE, GetShares, LeaseDesk, NotGranted, SetShare, Wanted
 
 ME = Address(SHARED, "operator", "me")
 
@@ -183,3 +183,32 @@ async def test_whoever_gives_up_waiting_leaves_the_line(cells):
             await asyncio.sleep(0.01)
     gate.set()
     await asyncio.gather(*tasks[:2])
+
+
+async def test_a_cell_that_does_not_answer_holds_up_no_other(cells):
+    async def never(*_: object) -> bytes:
+        await asyncio.Event().wait()
+        return b""
+
+    cells._transport.join("stuck", never)
+    wanted = Wanted("stuck", [slot("k0")], [])
+    await cells.hosts["system"].tell(ME, FAIR_SHARE, wanted, timeout=5)
+    gate = asyncio.Event()
+    gate.set()
+    assert await asyncio.wait_for(hold(cells.hosts["a"], slot("k1"), gate), 0.9) == "k1"
+
+
+async def test_time_goes_on_after_a_moment_was_not_taken(cells, monkeypatch):
+    said, told = Context.tell, asyncio.Event()
+    failures = iter(range(2))
+
+    async def tell(self, target, message, **how):
+        if isinstance(message, fair_share_module.TimePassed):
+            if next(failures, None) is not None:
+                raise MailboxFull("it is full")
+            told.set()
+        await said(self, target, message, **how)
+
+    monkeypatch.setattr(Context, "tell", tell)
+    await cells.shares()
+    await asyncio.wait_for(told.wait(), 5)

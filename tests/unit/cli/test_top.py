@@ -55,6 +55,19 @@ def test_each_session_shows_its_share_its_limits_and_what_it_waits_for():
     assert lines[1].startswith("waiting: high 1, normal 1; waited (p50/p99):")
 
 
+def test_tokens_are_shown_where_any_were_used_and_who_waits_for_them():
+    fair = FairShare(Capacity({"tokens:fast": 60}), now=0.0)
+    fair.set_group("s-1", Group(token_budget=1_000), 0.0)
+    for number in range(2):
+        request = Request(f"s-1/model/{number}", "s-1", {"model:fast": 1}, tokens={"fast": 90})
+        fair.request(request, "cell-1", 0.0)
+    console = Console(file=io.StringIO(), width=200)
+    console.print(picture(fair.snapshot(1.0), [TIDY]))
+    (tidy,) = [line for line in console.file.getvalue().splitlines() if line.startswith("tidy")]
+    assert "90/1000 tokens" in tidy
+    assert "normal 1; waits for tokens, 30 s more" in tidy
+
+
 def test_leases_are_shown_with_their_age_and_holder_the_oldest_first():
     lines = shown().splitlines()
     leases = [line.split() for line in lines if line.startswith("pipeline/")]

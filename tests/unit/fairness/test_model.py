@@ -65,5 +65,5 @@ def test_the_exported_names():
     assert set(sylk_ray.fairness.__all__) == {
         "AGE_S", "HISTOGRAM_BOUNDS_S", "LEASE_S", "Capacity", "Decision", "FairShare", "Granted", "Group",
         "InvalidCapacity", "InvalidGroup", "InvalidRequest", "Lane", "LeaseView", "Refused", "Request", "Returned",
-        "SessionView", "Snapshot", "Totals", "WaitStatistics",
+        "SessionView", "Snapshot", "TokenLedger", "Totals", "WaitStatistics",
     }  # fmt: skip

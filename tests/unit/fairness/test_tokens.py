@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sylk_ray.fairness import Capacity, FairShare, Group, InvalidRequest
+from sylk_ray.fairness import Capacity, FairShare, Group, InvalidRequest, Refused
 from tests.unit.fairness.driven import said, want
 
 
@@ -113,3 +113,65 @@ def test_several_providers_in_one_request_are_told_apart():
     share.charge("a/1", 30, 0, 0.0, provider="y")
     assert share.snapshot(0.0).token_levels == {"x": 50, "y": 30}
     share.charge("a/unknown", 1, 1, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "used", "level"),
+    [
+        ("request 100", 100, 900),
+        ("request 100, charge 60", 100, 900),
+        ("request 100, charge 160", 160, 840),
+        ("request 100, charge 160, charge 160, charge 90", 160, 840),
+        ("request 100, charge 60, release", 60, 940),
+        ("request 100, charge 0, release", 0, 1_000),
+        ("request 100, release", 100, 900),
+        ("request 100, charge 60, in_all 60", 100, 900),
+        ("request 100, charge 60, in_all 200", 240, 900),
+        ("restore 100 60, in_all 60", 100, 960),
+        ("restore 100 60, in_all 60, release", 60, 1_000),
+        ("restore 100 160, in_all 160, charge 170, in_all 170", 170, 990),
+        ("restore 100 60, open 360, release", 360, 1_000),
+        ("in_all_of_another 60", 0, 1_000),
+    ],
+)
+def test_what_is_charged(steps: str, used: float, level: float):
+    """One call of the session ``a``; ``restore`` is its estimate and what it has used when it is taken up."""
+    share = models(tokens=1_000)
+    share.set_group("a", Group(), 0.0)
+    for step in steps.split(", "):
+        what, *amounts = step.split()
+        first, *others = (float(amount) for amount in amounts) if amounts else (0.0,)
+        if what == "request":
+            share.request(call("a/1", first), "cell", 0.0)
+        elif what == "restore":
+            share.heartbeat("cell", [call("a/1", first)], [], 0.0, used={"a/1": others[0]})
+        elif what == "charge":
+            share.charge("a/1", first, 0, 0.0)
+        elif what == "open":
+            share.set_group("a", Group(), 0.0, tokens_used=first)
+        elif what == "release":
+            share.release("a/1", 0.0)
+        else:
+            share.used_in_all("a" if what == "in_all" else "b", first, 0.0)
+    snapshot = share.snapshot(0.0)
+    assert [view.session for view in snapshot.sessions] == ["a"]
+    assert (snapshot.sessions[0].tokens_used, snapshot.token_levels["fast"]) == pytest.approx((used, level))
+
+
+def test_tokens_that_only_the_holders_have_seen_count_for_the_budget():
+    share = models(slots=1)
+    share.set_group("a", Group(token_budget=800), 0.0)
+    share.request(call("a/1"), "cell", 0.0)
+    share.request(call("a/2"), "cell", 0.0)
+    (refused,) = share.used_in_all("a", 700, 0.0)
+    assert isinstance(refused, Refused)
+    assert (refused.key, refused.over_budget) == ("a/2", True)
+
+
+def test_what_waits_for_tokens_is_seen():
+    share = models()
+    share.set_group("a", Group(tokens_per_minute=60), 0.0)
+    share.request(call("a/1", 61), "cell", 0.0)
+    share.request(call("a/2"), "cell", 0.0)
+    share.request(call("b/1"), "cell", 0.0)
+    assert [view.waits_for_tokens for view in share.snapshot(0.0).sessions] == [pytest.approx(2.0), None]
