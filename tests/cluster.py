@@ -66,7 +66,7 @@ class Runtime:
         return await self.ask(GUIDE, GetJob(job_id))
 
     async def until_over(self, job_id: str) -> JobRecord:
-        return await self.until(lambda: self.job(job_id), lambda record: record.status.over)
+        return await self.until(lambda: self.job(job_id), lambda record: record.status.over, seconds=100)
 
     async def until(self, look: Callable[[], Awaitable[Any]], good: Callable[[Any], bool], seconds: float = 60) -> Any:
         deadline = time.monotonic() + seconds

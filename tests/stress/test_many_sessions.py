@@ -31,8 +31,8 @@ class Budget:
     left: Left = NOTHING
 
 
-PACKED = Budget(sessions=20, warm_up=4, seconds=30, open_files_a_cell=10)
-A_CELL_EACH = Budget(sessions=6, warm_up=0, seconds=30, open_files_a_cell=10)
+PACKED = Budget(sessions=20, warm_up=4, seconds=60, open_files_a_cell=10)
+A_CELL_EACH = Budget(sessions=6, warm_up=0, seconds=60, open_files_a_cell=10)
 
 
 @pytest.mark.parametrize(("density", "budget"), [("packed", PACKED), ("session", A_CELL_EACH)])
