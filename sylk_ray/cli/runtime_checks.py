@@ -14,7 +14,7 @@ from sylk_ray.gateway.door import door_path
 from sylk_ray.runtime.cluster.head import is_head, temp_dir
 from sylk_ray.sessions import SessionRecord
 from sylk_ray.sessions.store import read_records
-from sylk_ray.sessions.workspace import WORK_BRANCHES, Workspace
+from sylk_ray.sessions.workspace import Workspace
 from sylk_ray.tools import find_tool_processes, kill_tool_processes
 
 
@@ -89,7 +89,7 @@ def tool_processes(home: Path) -> Iterator[Finding]:
 
 
 def workspaces(home: Path) -> Iterator[Finding]:
-    """Worktrees and work branches of sessions that no runtime holds."""
+    """Worktrees of sessions that no runtime holds."""
     if find_running(home) is not None:
         return
     left = [session for session, _ in read_records(home) if _has_work(home, session)]
@@ -102,20 +102,12 @@ def workspaces(home: Path) -> Iterator[Finding]:
             asyncio.run(_workspace(home, session).close())
             return "removed"
 
-        detail = f"session {session.name} left worktrees or work branches in {session.repo}"
+        detail = f"session {session.name} left worktrees for {session.repo}"
         yield Finding("worktrees", "warn", detail, "--fix removes them; the branch stays", close)
 
 
 def _has_work(home: Path, session: SessionRecord) -> bool:
-    from sylk_ray.sessions.git import Git
-
-    if any(_workspace(home, session).directory.worktrees.glob("*")):
-        return True
-    if not Path(session.repo).is_dir():
-        return False
-    pattern = f"refs/heads/{WORK_BRANCHES}{session.id}/"
-    code, branches, _ = asyncio.run(Git(Path(session.repo)).try_run("for-each-ref", pattern))
-    return code == 0 and bool(branches.strip())
+    return any(_workspace(home, session).directory.worktrees.glob("*"))
 
 
 def _workspace(home: Path, session: SessionRecord) -> Workspace:

@@ -63,7 +63,7 @@ class GetSession(Request[SessionRecord], frozen=True):
 
 
 class EndSession(Request[SessionRecord], frozen=True):
-    """Close a session: cancel its job if it runs, remove worktrees, work branches and its directory's work.
+    """Close a session: cancel its job if it runs, remove worktrees and its directory's work.
 
     Its branch stays, unless ``delete_branch``.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,8 @@ from sylk_ray.sessions.submodules import fill_submodules, refuse_nested_reposito
 from sylk_ray.tools.paths import CACHES
 
 BRANCHES = "sylk/"
-WORK_BRANCHES = "sylk-work/"
+_STALE_S = 4.0
+"""A branch's lock that is older was left by a git that was killed: it is held for milliseconds."""
 
 _NEVER_COMMITTED = "".join(f"{glob}\n" for glob in CACHES)
 
@@ -34,7 +36,6 @@ class Workspace:
 
     def __init__(self, home: Path, session: str, name: str, repo: Path) -> None:
         self._home = home
-        self._session = session
         self._repo = repo
         self._git = Git(repo)
         self.branch = f"{BRANCHES}{name}"
@@ -45,7 +46,7 @@ class Workspace:
         code, _, errors = await self._git.try_run("check-ref-format", "--branch", self.branch)
         if code != 0:
             raise InputError(f"{self.branch!r} cannot be a branch: {errors.strip()}", hint="choose another --session")
-        code, _, errors = await self._git.try_run("update-ref", f"refs/heads/{self.branch}", base, "0" * 40)
+        code, errors = await self._move_branch(base, "0" * 40)
         if code != 0:
             if await self.head() is not None:
                 raise InputError(
@@ -75,7 +76,7 @@ class Workspace:
         async with repository_lock(self._repo):
             await self._remove(task)
             path.parent.mkdir(parents=True, exist_ok=True)
-            await self._git.run("worktree", "add", "--quiet", "-B", self._work_branch(task), str(path), head)
+            await self._git.run("worktree", "add", "--quiet", "--detach", str(path), head)
             await fill_submodules(self._repo, path)
         return head
 
@@ -159,15 +160,33 @@ class Workspace:
         """Move the session's branch to a planned merge; True as well when it is there already, or beyond. False when
         something else was put on the branch since, and a new plan is needed: a push from elsewhere is never lost."""
         assert plan.commit is not None
-        code, _, _ = await self._git.try_run("update-ref", f"refs/heads/{self.branch}", plan.commit, plan.head)
+        code, _ = await self._move_branch(plan.commit, plan.head)
         if code == 0:
             return True
         branch = f"refs/heads/{self.branch}"
         code, _, _ = await self._git.try_run("merge-base", "--is-ancestor", plan.commit, branch)
         return code == 0
 
+    async def _move_branch(self, commit: str, before: str) -> tuple[int, str]:
+        """Put the session's branch on a commit, if it is where it is thought to be; git's exit code and errors."""
+        while True:
+            code, _, errors = await self._git.try_run("update-ref", f"refs/heads/{self.branch}", commit, before)
+            if code == 0 or not await self._remove_stale_lock():
+                return code, errors
+
+    async def _remove_stale_lock(self) -> bool:
+        """A git that was killed while it moved the session's branch leaves the lock behind; whether there was one."""
+        lock = await self._common() / "refs" / "heads" / f"{self.branch}.lock"
+        try:
+            if time.time() - lock.stat().st_mtime < _STALE_S:
+                return False
+            lock.unlink()
+        except OSError:
+            return False
+        return True
+
     async def close_worktree(self, task: str) -> None:
-        """Remove a task's worktree and its work branch."""
+        """Remove a task's worktree."""
         async with repository_lock(self._repo):
             await self._remove(task)
         private = self.directory.private(task)
@@ -179,31 +198,20 @@ class Workspace:
             async with repository_lock(self._repo):
                 for task in await self._tasks():
                     await self._remove(task)
-                await self._remove_stale_locks()
-                for branch in await self._work_branches():
-                    await self._git.run("update-ref", "-d", f"refs/heads/{branch}")
                 if delete_branch:
                     await self._remove_branch()
         await asyncio.to_thread(self.directory.remove_work)
 
     async def _has_left_something(self) -> bool:
-        """Whether there is a worktree or a work branch, by the files of git's own folder: many sessions that end at
-        once would stand in line for the repository otherwise, most of them for nothing."""
+        """Whether there is a worktree, by the files of git's own folder: many sessions that end at once would stand in
+        line for the repository otherwise, most of them for nothing."""
         common = await self._common()
         return await asyncio.to_thread(self._traces_in, common)
 
     def _traces_in(self, common: Path) -> bool:
-        folder = self._work_branch("")
-        packed = common / "packed-refs"
-        return (
-            any(self.directory.worktrees.glob("*"))
-            or any(
-                Path(pointer.read_text().strip()).parent.parent == self.directory.worktrees
-                for pointer in (common / "worktrees").glob("*/gitdir")
-            )
-            or any((common / "refs" / "heads" / folder).glob("*"))
-            or (packed.exists() and f"refs/heads/{folder}" in packed.read_text(errors="replace"))
-            or (common / "reftable").exists()
+        return any(self.directory.worktrees.glob("*")) or any(
+            Path(pointer.read_text().strip()).parent.parent == self.directory.worktrees
+            for pointer in (common / "worktrees").glob("*/gitdir")
         )
 
     async def _remove_branch(self) -> None:
@@ -219,7 +227,6 @@ class Workspace:
         await asyncio.to_thread(shutil.rmtree, path, True)
         if folder is not None:
             await asyncio.to_thread(shutil.rmtree, folder, True)
-        await self._git.try_run("update-ref", "-d", f"refs/heads/{self._work_branch(task)}")
 
     async def _git_of(self, task: str) -> Git:
         """git in a task's worktree, by the folder that the repository itself has for it."""
@@ -236,12 +243,6 @@ class Workspace:
                 return pointer.parent
         return None
 
-    async def _remove_stale_locks(self) -> None:
-        """A git command that was killed leaves its lock behind; nobody works on this session's branches any more."""
-        folder = await self._common() / "refs" / "heads" / self._work_branch("")
-        for lock in folder.glob("*.lock"):
-            lock.unlink(missing_ok=True)
-
     async def _common(self) -> Path:
         return (self._repo / await self._git.line("rev-parse", "--git-common-dir")).resolve()
 
@@ -251,13 +252,6 @@ class Workspace:
         known = [Path(line.removeprefix("worktree ")) for line in listed.split("\0") if line.startswith("worktree ")]
         names = {path.name for path in known if path.parent == self.directory.worktrees}
         return sorted(names | {path.name for path in self.directory.worktrees.glob("*")})
-
-    async def _work_branches(self) -> list[str]:
-        pattern = f"refs/heads/{self._work_branch('')}"
-        return (await self._git.run("for-each-ref", "--format=%(refname:lstrip=2)", pattern)).split()
-
-    def _work_branch(self, task: str) -> str:
-        return f"{WORK_BRANCHES}{self._session}/{task}"
 
     async def _commit(self, git: Git, tree: str, parent: str, message: str) -> str:
         identity: list[str] = []

@@ -19,7 +19,8 @@ class Left:
 
     tool_processes: int = 0
     worktrees: int = 0
-    work_branches: int = 0
+    locks: int = 0
+    """Of git, in the person's repository."""
     agents: int = 0
     placement_groups: int = 0
 
@@ -41,7 +42,7 @@ async def left_of(runtime: Runtime, repo: Path, records: list[JobRecord]) -> Lef
     return Left(
         tool_processes=sum(len(find_tool_processes(f"{session}.")) for session in sessions),
         worktrees=git(repo, "worktree", "list", "--porcelain").count("worktree ") - 1,
-        work_branches=len(git(repo, "for-each-ref", "refs/heads/sylk-work").splitlines()),
+        locks=len(list((repo / ".git").rglob("*.lock"))),
         agents=sum(agent.session in sessions for agent in (await runtime.census()).agents),
         placement_groups=sum(name.removeprefix("sylk-") in sessions for name in groups),
     )

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 
 import pytest
 
@@ -271,3 +273,32 @@ async def test_a_name_that_is_no_text_is_shown_escaped(workspace):
     commit = await workspace.snapshot("a", base, "a\n")
     (change,) = await workspace.changes("a", base, commit)
     assert change.path.encode()
+
+
+async def test_the_sessions_branch_is_the_only_reference_that_a_session_writes(workspace, repo):
+    before = git(repo, "for-each-ref")
+    await do(workspace, "greet", {"hello.txt": "hi\n"})
+    assert git(repo, "for-each-ref") == before
+    assert not (repo / ".git" / "packed-refs.lock").exists()
+
+
+async def test_a_lock_that_a_killed_git_left_on_the_branch_does_not_stop_its_work(workspace, repo):
+    _, commit = await do(workspace, "greet", {"hello.txt": "hi\n"})
+    lock = repo / ".git" / "refs" / "heads" / f"{workspace.branch}.lock"
+    lock.touch()
+    long_ago = time.time() - 60
+    os.utime(lock, (long_ago, long_ago))
+    merged = await merge(workspace, commit, "greet\n")
+    assert merged.commit == git(repo, "rev-parse", workspace.branch)
+    assert not lock.exists()
+
+
+async def test_a_lock_that_someone_holds_is_waited_for(workspace, repo):
+    _, commit = await do(workspace, "greet", {"hello.txt": "hi\n"})
+    lock = repo / ".git" / "refs" / "heads" / f"{workspace.branch}.lock"
+    lock.touch()
+    merging = asyncio.create_task(merge(workspace, commit, "greet\n"))
+    await asyncio.sleep(0.3)
+    assert (lock.exists(), merging.done()) == (True, False)
+    lock.unlink()
+    assert (await merging).commit == git(repo, "rev-parse", workspace.branch)
