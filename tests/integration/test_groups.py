@@ -203,3 +203,9 @@ async def test_a_system_that_dies_at_the_end_of_a_job_leaves_no_reservation(star
     await kill_system(runtime)
     await until_no_group(runtime)
     assert (await runtime.ask(FLEET, GetResources())).sessions == []
+
+
+async def test_a_process_that_has_room_may_be_slow_to_start(start):
+    runtime = await start(density="session", placement_timeout_s=0.02)
+    assert (await opened(runtime, "s", Group())).router_cell
+    await closed(runtime, "s")

@@ -37,6 +37,8 @@ AGENT_CPUS = 0.001
 CELL_NAME = "cell-"
 GROUP_NAME = "sylk-"
 ROOM_HINT = "close sessions (`sylk session list`), or start with more: `sylk up --num-cpus N`"
+_START_S = 30.0
+"""How much longer than for room is waited for a process that has it: on a busy machine Ray takes seconds for one."""
 _LOOK_S = 0.005
 _LONGEST_LOOK_S = 0.1
 
@@ -79,6 +81,10 @@ class CellDidNotStart(PlacementFailed):
     """The process of a new cell, or its node, ended at once."""
 
     code = "cell_did_not_start"
+
+
+class _SlowStart(Exception):
+    """A new cell's process has not come up in time."""
 
 
 class CellFactory:
@@ -167,7 +173,13 @@ class CellFactory:
         )
         handle = CellHandle(cell, actor)
         try:
-            handle.node, handle.pid, shares = await handle.call("adopt", title, timeout=self._timeout_s)
+            handle.node, handle.pid, shares = await self._adopted(handle, title, Room(cpus), group)
+        except _SlowStart:
+            await handle.kill()
+            raise PlacementFailed(
+                f"cell {cell} has room and did not start within {self._timeout_s + _START_S:g} s",
+                hint="the machine may be too busy: see `sylk doctor`",
+            ) from None
         except TimeoutError:
             await handle.kill()
             raise PlacementFailed(
@@ -188,6 +200,20 @@ class CellFactory:
             f"node {handle.node[:8]} does not see the state directory {self._settings.home}, and holds no cells",
             hint="share the state directory among the nodes, or use a cluster of one node",
         )
+
+    async def _adopted(self, handle: CellHandle, title: str, wanted: Room, group: PlacementGroup | None) -> Any:
+        """What a new cell says of itself. Room is waited for as long as the settings say; a process that has it and is
+        slow to start has longer. Raises TimeoutError, _SlowStart, and what the cell's start did."""
+        adopting = asyncio.ensure_future(handle.call("adopt", title, timeout=self._timeout_s + _START_S))
+        try:
+            done, _ = await asyncio.wait([adopting], timeout=self._timeout_s)
+            if not done and not await self._nodes.has_room_now(wanted, group.id.hex() if group else ""):
+                raise TimeoutError
+            return await adopting
+        except TimeoutError:
+            raise (_SlowStart if adopting.done() else TimeoutError) from None
+        finally:
+            adopting.cancel()
 
     async def reserve(self, session: str, wanted: Room) -> PlacementGroup:
         """A session's placement group, on one node, for the cells of one node write its journal. Raises

@@ -42,6 +42,18 @@ class Nodes:
         """The living nodes that are no strangers."""
         return [node for node in await asyncio.to_thread(_look) if node.node not in self._strangers]
 
+    async def has_room_now(self, wanted: Room, group: str = "") -> bool:
+        """Whether it would fit in now: on a node, or in a placement group."""
+        if group:
+            return await asyncio.to_thread(_free_in, group) >= wanted.cpus
+        return any(node.free.holds(wanted) for node in await self.with_room())
+
+
+def _free_in(group: str) -> float:
+    """The free CPUs of a placement group, which Ray counts as a resource of their own."""
+    free: Mapping[str, Mapping[str, float]] = available_resources_per_node()
+    return sum(node.get(f"CPU_group_{group}", 0.0) for node in free.values())
+
 
 def _look() -> list[NodeRoom]:
     free: Mapping[str, Mapping[str, float]] = available_resources_per_node()
