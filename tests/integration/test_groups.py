@@ -206,6 +206,6 @@ async def test_a_system_that_dies_at_the_end_of_a_job_leaves_no_reservation(star
 
 
 async def test_a_process_that_has_room_may_be_slow_to_start(start):
-    runtime = await start(density="session", placement_timeout_s=0.02)
+    runtime = await start(density="packed", warm_cells=0, placement_timeout_s=0.02)
     assert (await opened(runtime, "s", Group())).router_cell
     await closed(runtime, "s")
