@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from benchmarks import fairness, in_process, journal, on_ray, sessions, submitting
+from benchmarks import fairness, in_process, journal, on_ray, routing, sessions, skills, submitting
 from benchmarks.table import Row, machine, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -16,6 +16,8 @@ PARTS = {
     "in_process": lambda: asyncio.run(in_process.measure()),
     "journal": lambda: asyncio.run(journal.measure()),
     "fairness": lambda: asyncio.run(fairness.measure()),
+    "routing": routing.measure,
+    "skills": lambda: asyncio.run(skills.measure()),
     "on_ray": on_ray.measure,
     "sessions": sessions.measure,
     "submitting": submitting.measure,
