@@ -44,3 +44,17 @@ async def test_a_command_that_hangs_is_ended_with_a_clear_error_and_leaves_no_lo
     with pytest.raises(GitFailed, match=r"did not end within 0\.3 s"):
         await Git(slow).run("add", "slow.txt")
     assert list((slow / ".git").rglob("*.lock")) == []
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_one_that_is_cancelled_while_it_starts_comes_to_its_end_too(slow, turns):
+    adding = asyncio.create_task(Git(slow).run("add", "slow.txt"))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    adding.cancel()
+    (slow / "go").touch()
+    with pytest.raises(asyncio.CancelledError):
+        await adding
+    assert list((slow / ".git").rglob("*.lock")) == []
+    if turns:  # before its first turn a task has begun nothing
+        assert "slow.txt" in git(slow, "ls-files")
