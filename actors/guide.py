@@ -15,13 +15,11 @@ from sylk_ray.errors import SylkError
 from sylk_ray.jobs import Job
 from sylk_ray.messaging import DeadlinePassed, DeliveryError
 from sylk_ray.runtime import Agent, Context, handler
-from sylk_ray.runtime.directory import FLEET
 from sylk_ray.runtime.fleet_messages import (
     CellDied,
-    CloseSession,
     SessionLost,
 )
-from sylk_ray.runtime.leases import FAIR_SHARE, CloseShare, SetShare
+from sylk_ray.runtime.leases import FAIR_SHARE, SetShare
 from sylk_ray.sessions import JobRecord, JobState, SessionRecord, SessionState
 from sylk_ray.sessions.directories import write_atomically
 from sylk_ray.sessions.foreground import Foreground
@@ -325,10 +323,7 @@ class Guide(Agent[None]):
                 if not record.status.over:
                     error = ErrorRecord("cancelled", "its session was closed before it had come to its end")
                     await self._jobs.ended(msgspec.structs.replace(record, status=JobState.CANCELLED, error=error))
-        await ctx.ask(FLEET, CloseSession(session.id), timeout=60)
-        await ctx.tell(FAIR_SHARE, CloseShare(session.id))
-        await kill_tool_processes(f"{session.id}.")
-        await self._jobs.workspace(session).close(delete_branch=message.delete_branch)
+        await self._jobs.clear(session, delete_branch=message.delete_branch)
         session = self._store.session(session.id)
         if not session.over:
             session = msgspec.structs.replace(session.moved(SessionState.COMPLETED), ended_at=ctx.clock.now())

@@ -86,6 +86,10 @@ class JobRunner:
             session = session.moved(SessionState.ACTIVE)
         try:
             await self.store.keep(msgspec.structs.replace(session, incarnation=self._ctx.settings.incarnation), record)
+            if session.standing and not ran_before:
+                # Agents of the job before, whose tasks may have the same names, must be gone: it may have ended a
+                # moment ago, and they know what was stopped then.
+                await self.clear(session)
             await self.set_going(record, again=ran_before)
             # It may have run before, and been paused before it was suspended.
             await self.ask_orchestrator(record, ContinueJob())
@@ -210,13 +214,17 @@ class JobRunner:
             session = self.store.sessions.get(record.session_id)
             if session is not None and session.job == record.job_id:
                 try:
-                    await self._ctx.ask(FLEET, CloseSession(session.id), timeout=60)
-                    await self._ctx.tell(FAIR_SHARE, CloseShare(session.id))
-                    await kill_tool_processes(f"{session.id}.")
-                    await self.workspace(session).close()
+                    await self.clear(session)
                 except SylkError as error:
                     self._ctx.log.warning("session %s could not be cleared away: %s", session.name, error)
         await self.let_in()
+
+    async def clear(self, session: SessionRecord, *, delete_branch: bool = False) -> None:
+        """End all that a session's job has left; also when there is nothing. Raises a SylkError."""
+        await self._ctx.ask(FLEET, CloseSession(session.id), timeout=60)
+        await self._ctx.tell(FAIR_SHARE, CloseShare(session.id))
+        await kill_tool_processes(f"{session.id}.")
+        await self.workspace(session).close(delete_branch=delete_branch)
 
     async def let_in(self, *, draining: bool = False) -> None:
         """Run the jobs whose turn it is."""
