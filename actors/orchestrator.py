@@ -137,9 +137,8 @@ class Orchestrator(Agent[OrchestratorState]):
             return
         if self.state.record is not None:
             # What an earlier job of this session has left must not be taken for this one's.
-            for agent in await ctx.journal.agents():
-                if agent != ctx.address:
-                    await ctx.journal.forget(agent)
+            others = [agent for agent in await ctx.journal.agents() if agent != ctx.address]
+            await asyncio.gather(*map(ctx.journal.forget, others))
         self.state = OrchestratorState(running=True, began_at=ctx.clock.now())
         await self._take_up(message.record)
         depths = layers(graph_of(self._job))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
@@ -33,8 +32,7 @@ from sylk_ray.runtime.answers import Answers
 from sylk_ray.runtime.asks import Asks
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.context import Context
-from sylk_ray.runtime.directory import Directory, SessionBinding, router_of
-from sylk_ray.runtime.history import HistoryGrew, Published
+from sylk_ray.runtime.directory import Directory, SessionBinding
 from sylk_ray.runtime.inbound import Inbound
 from sylk_ray.runtime.journal import Journal, Journals, Mail
 from sylk_ray.runtime.leases import FAIR_SHARE, Leases
@@ -42,6 +40,7 @@ from sylk_ray.runtime.locating import Locator
 from sylk_ray.runtime.meter import Meter, MetricsSink, NoMetrics, RoleLevel
 from sylk_ray.runtime.outbox import Outbox
 from sylk_ray.runtime.peers import Peers
+from sylk_ray.runtime.publishing import Publishing
 from sylk_ray.runtime.reception import Reception
 from sylk_ray.runtime.residence import Residence
 from sylk_ray.runtime.roles import Roles
@@ -113,8 +112,13 @@ class Host:
         )
         self._slots = self._reception.slots
         self.leases = Leases(cell, self._tell_fair_share, clock.now)
-        self._nudged: set[str] = set()
-        self._progress_at: dict[Address, float] = {}
+        self._publishing = Publishing(
+            self._residence,
+            clock,
+            tell=lambda source, target, message: self.tell(source, target, message, timeout=30),
+            tell_quietly=self._tell_quietly,
+            spawn=self._spawn,
+        )
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def _gone(self, slot: Slot) -> None:
@@ -172,8 +176,7 @@ class Host:
     def forget_session(self, session: str) -> None:
         """Forget the ways to a session's agents: it is over, here or elsewhere."""
         self.directory.unbind(session)
-        for key in [key for key in self._progress_at if key.session == session]:
-            del self._progress_at[key]
+        self._publishing.forget(session)
 
     async def fence_off(self, session: str, cell: str) -> None:
         """Replace a cell as a writer of a session that is open here."""
@@ -188,10 +191,7 @@ class Host:
         self._spawn(self.close_session(session))
 
     def _stalled(self, session: str, error: SylkError | None) -> None:
-        told = {"reason": error.message, "hint": error.hint} if error is not None else {}
-        kind = "session.stalled" if error is not None else "session.unstalled"
-        event = Event(kind, session, "", told, 0, self.clock.now())
-        self._spawn(self._tell_quietly(router_of(session), Published(event, passing=True)))
+        self._publishing.stalled(session, error)
 
     async def stop(self, grace_s: float = 5.0) -> None:
         """Orderly end: activate nobody, let handlers finish for ``grace_s`` seconds and say what they have to say,
@@ -267,33 +267,16 @@ class Host:
         return await self.ask(self._me, target, message, timeout=timeout)
 
     async def publish(self, source: Address, event: Event) -> None:
-        """Put an event into the session's history; where its journal is not open, its router does that."""
-        journal = self._residence.journal(event.session)
-        if journal is None:
-            await self.tell(source, router_of(event.session), Published(event), timeout=30)
-            return
-        await journal.add_events([event])
-        self.happened(event.session)
+        """Put an event into the session's history."""
+        await self._publishing.publish(source, event)
 
     def happened(self, session: str) -> None:
-        """Let the session's router know, soon, that its history has grown."""
-        if session not in self._nudged:
-            self._nudged.add(session)
-            self._spawn(self._nudge(session))
+        """The session's history has grown."""
+        self._publishing.happened(session)
 
-    async def _nudge(self, session: str) -> None:
-        await asyncio.sleep(0)
-        self._nudged.discard(session)
-        await self._tell_quietly(router_of(session), HistoryGrew())
-
-    def progress(self, event: Event, every_s: float = 0.2) -> None:
-        """Hand a passing event to the session's router; at most one each ``every_s`` seconds and task."""
-        router = router_of(event.session)
-        key = Address(event.session, "progress", event.task or "-")
-        now = time.monotonic()
-        if now - self._progress_at.get(key, 0.0) >= every_s:
-            self._progress_at[key] = now
-            self._spawn(self._tell_quietly(router, Published(event, passing=True)))
+    def progress(self, event: Event) -> None:
+        """Show a passing event."""
+        self._publishing.progress(event)
 
     def notify(self, source: Address, target: Address, message: Message) -> None:
         """See Context.notify."""

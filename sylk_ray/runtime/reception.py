@@ -117,13 +117,10 @@ class Reception:
             return
         if isinstance(envelope.message, NotDecodable):
             raise envelope.message
-        slot = self._slot_for(envelope.target)
-        if isinstance(envelope.message, Awake):
-            self._runner.awaken(slot, envelope.message.again)
+        receiver = self._receiver_of(envelope)
+        if receiver is None:
             return
-        spec = self._spec(slot, envelope)
-        if self._runner.is_repeated(slot, envelope):
-            return
+        slot, spec = receiver
         try:
             if spec.concurrent:
                 self._runner.start_concurrent(slot, spec, envelope)
@@ -137,13 +134,10 @@ class Reception:
 
     async def deliver(self, envelope: Envelope) -> None:
         """Put it in its mailbox, waiting for room until its deadline; raises a DeliveryError."""
-        slot = self._slot_for(envelope.target)
-        if isinstance(envelope.message, Awake):
-            self._runner.awaken(slot, envelope.message.again)
+        receiver = self._receiver_of(envelope)
+        if receiver is None:
             return
-        spec = self._spec(slot, envelope)
-        if self._runner.is_repeated(slot, envelope):
-            return
+        slot, spec = receiver
         try:
             if spec.concurrent:
                 await self._start_concurrent_in_turn(slot, spec, envelope)
@@ -166,6 +160,19 @@ class Reception:
                     raise
                 await asyncio.wait(list(slot.concurrent), timeout=left, return_when=asyncio.FIRST_COMPLETED)
 
+    def _receiver_of(self, envelope: Envelope) -> tuple[Slot, HandlerSpec] | None:
+        """Who is to handle it, and how; None when no more is to be done: the agent was woken, or has it already."""
+        slot = self._slot_for(envelope.target)
+        if isinstance(envelope.message, Awake):
+            self._runner.awaken(slot, envelope.message.again)
+            return None
+        message: Message = envelope.message
+        spec = slot.agent.handlers.get(type(message))
+        if spec is None:
+            kind = type(message).__name__
+            raise NoHandler(f"{slot.address} does not understand {kind}, which {envelope.source} sent")
+        return None if self._runner.is_repeated(slot, envelope) else (slot, spec)
+
     def _slot_for(self, target: Address) -> Slot:
         slot = self.slots.get(target)
         if slot is not None:
@@ -181,14 +188,6 @@ class Reception:
         remembered = Remembered(Restarts(RESTARTS)) if durable else None
         slot = self.slots[target] = Slot(target, made(), self._mailbox_bound, self._clock, remembered)
         return slot
-
-    def _spec(self, slot: Slot, envelope: Envelope) -> HandlerSpec:
-        message: Message = envelope.message
-        spec = slot.agent.handlers.get(type(message))
-        if spec is None:
-            kind = type(message).__name__
-            raise NoHandler(f"{slot.address} does not understand {kind}, which {envelope.source} sent")
-        return spec
 
     async def put_away(self, slots: Sequence[Slot]) -> None:
         """Cancel what agents are at, and refuse what waits for them. Their states stay in the journal."""
