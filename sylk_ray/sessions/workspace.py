@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import time
 from pathlib import Path
@@ -108,7 +109,11 @@ class Workspace:
         as they are. For ``restore``."""
         git = await self._git_of(task)
         assert git.git_dir is not None
-        aside = Git(git.directory, git.git_dir, index=git.git_dir / "index.saved")
+        index = git.git_dir / "index.saved"
+        # Begun anew each time, with the times of the worktree's own: what an earlier save has taken for a repository of
+        # its own would be looked into, and its configuration obeyed, outside of any sandbox.
+        await asyncio.to_thread(shutil.copy2, git.git_dir / "index", index)
+        aside = Git(git.directory, git.git_dir, index=index)
         submodules = await submodules_of(git)
         left_out = [f":(exclude,top,literal){path}" for path in submodules]
         await aside.run("add", "--all", "--", ".", *left_out)
@@ -209,10 +214,8 @@ class Workspace:
         return await asyncio.to_thread(self._traces_in, common)
 
     def _traces_in(self, common: Path) -> bool:
-        return any(self.directory.worktrees.glob("*")) or any(
-            Path(pointer.read_text().strip()).parent.parent == self.directory.worktrees
-            for pointer in (common / "worktrees").glob("*/gitdir")
-        )
+        ours = self.directory.worktrees
+        return any(ours.glob("*")) or any(worktree.parent == ours for worktree in _worktrees_of(common))
 
     async def _remove_branch(self) -> None:
         if await self.head() is not None:
@@ -238,10 +241,7 @@ class Workspace:
 
     async def _folder_of(self, worktree: Path) -> Path | None:
         """What the repository itself keeps of a worktree."""
-        for pointer in (await self._common() / "worktrees").glob("*/gitdir"):
-            if Path(pointer.read_text().strip()).parent == worktree:
-                return pointer.parent
-        return None
+        return (await asyncio.to_thread(_worktrees_of, await self._common())).get(worktree)
 
     async def _common(self) -> Path:
         return (self._repo / await self._git.line("rev-parse", "--git-common-dir")).resolve()
@@ -260,3 +260,12 @@ class Workspace:
             identity = ["-c", "user.name=sylk", "-c", "user.email=sylk@localhost"]
         committed = await git.run(*identity, "commit-tree", tree, "-p", parent, "-F", "-", stdin=message.encode())
         return committed.strip()
+
+
+def _worktrees_of(common: Path) -> dict[Path, Path]:
+    """The worktrees that a repository knows, and what it keeps of each. Others come and go meanwhile."""
+    found: dict[Path, Path] = {}
+    for pointer in (common / "worktrees").glob("*/gitdir"):
+        with contextlib.suppress(FileNotFoundError):
+            found[Path(pointer.read_text().strip()).parent] = pointer.parent
+    return found

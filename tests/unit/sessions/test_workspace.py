@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from pathlib import Path
 
 import pytest
 
@@ -302,3 +303,35 @@ async def test_a_lock_that_someone_holds_is_waited_for(workspace, repo):
     assert (lock.exists(), merging.done()) == (True, False)
     lock.unlink()
     assert (await merging).commit == git(repo, "rev-parse", workspace.branch)
+
+
+async def test_saving_obeys_no_repository_that_a_tool_has_made_in_the_worktree(workspace, tmp_path):
+    """Its configuration would be run outside of the sandbox, at the second save, when git knows it already."""
+    await workspace.open_worktree("greet")
+    nested = new_repository(workspace.directory.worktree("greet") / "nested", {"a.txt": "1\n"})
+    escaped = tmp_path / "escaped"
+    (nested / ".gitattributes").write_text("* filter=x\n")
+    git(nested, "config", "filter.x.clean", f"touch {escaped}; cat")
+    await workspace.save("greet")
+    write(nested, {"a.txt": "2\n", "b.txt": "new\n"})
+    await workspace.save("greet")
+    assert not escaped.exists()
+
+
+async def test_a_worktree_that_goes_while_it_is_looked_at_is_no_error(workspace, repo, monkeypatch):
+    """Many sessions open and close theirs in one repository at once."""
+    await workspace.open_worktree("greet")
+    gone = repo / ".git" / "worktrees" / "gone" / "gitdir"
+    read_text = Path.read_text
+
+    def read(path: Path, **how: str) -> str:
+        if path == gone:
+            path.unlink()
+        return read_text(path, **how)
+
+    for step in (workspace.save, workspace.close_worktree):
+        write(repo, {".git/worktrees/gone/gitdir": "/elsewhere/gone/.git\n"})
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "read_text", read)
+            await step("greet")
+        assert not gone.exists()
