@@ -34,6 +34,7 @@ from sylk_ray.runtime.journal import (
 )
 from sylk_ray.runtime.outbox import Outbox, mail_of
 from sylk_ray.runtime.slots import Remembered, Slot
+from sylk_ray.runtime.supervision import ActivationFailed
 
 REMEMBER_S = 600.0
 """For how long a handled message is known again: longer than anyone goes on sending it."""
@@ -144,10 +145,13 @@ class Durability:
                 again = not envelope.wants_reply
                 pause = remembered.restarts.next_pause(self._host.clock.now()) if again else None
             else:
-                await self._commit(slot, agent, remembered, transaction, effects)
+                committed = await self._commit(slot, agent, remembered, transaction, effects)
                 if envelope.wants_reply:
                     self._reply(envelope, result)
-                await self._send(slot, remembered, effects)
+                if not committed.repeated:
+                    await self._send(slot, remembered, effects)
+                elif not spec.concurrent:
+                    await self._reload(slot)
                 return True
             effects.sealed = True
             if pause is None:
@@ -236,6 +240,8 @@ class Durability:
                     remembered.undelivered.append((mail, error))
             while remembered.undelivered:
                 await self._undelivered(slot, remembered, *remembered.undelivered.popleft())
+        except ActivationFailed:
+            raise
         except (Fenced, JournalClosed):
             remembered.unsent.clear()
             remembered.undelivered.clear()
@@ -293,9 +299,11 @@ class Durability:
     async def _commit(
         self, slot: Slot, agent: Agent[Any], remembered: Remembered, transaction: Transaction, effects: Effects
     ) -> Committed:
-        committed = await self._journal(slot).commit(transaction)
+        """Nothing is recorded, nor to be sent, when it says ``repeated``: all of it was done before, or is moot."""
+        # Before it is written: what a task of the handler's says meanwhile is no part of this any more.
         effects.sealed = True
-        if transaction.state is not None:
+        committed = await self._journal(slot).commit(transaction)
+        if transaction.state is not None and not committed.repeated:
             remembered.saved.note(agent, transaction.state)
         until, reply = transaction.remember_until, transaction.reply
         remembered.note(transaction.message_id, until, reply, self._host.clock.now())

@@ -99,6 +99,7 @@ class Host:
             gone=self._gone,
             make=lambda address: self._roles.agent_class(address.role)(),
             held=self._residence.is_held,
+            spawn=self._spawn,
         )
         self._reception = Reception(
             cell,
@@ -164,7 +165,7 @@ class Host:
     async def close_session(self, session: str) -> None:
         """Put the session's agents away; their handlers are cancelled, and its messages refused from now on. A cell
         where it was not open only forgets the ways there: the session may go on elsewhere."""
-        if self._residence.journal(session) is None:
+        if not self._residence.is_here(session):
             self.forget_session(session)
             return
         self._residence.refuse(session)

@@ -65,11 +65,12 @@ class Residence:
         """Refuse the session from now on, and let its journal go."""
         self.refuse(session)
         async with self._turns.of(session):
+            self.refuse(session)  # again, for it may have been opened meanwhile
             journal = self._open.pop(session, None)
-            if journal is not None and session in self._closed:
+            if journal is not None:
                 await journal.close()
             self._bindings.pop(session, None)
-        self._held.discard(session)
+            self._held.discard(session)
 
     def refuse(self, session: str) -> None:
         """Take nothing more for the session."""
@@ -92,6 +93,10 @@ class Residence:
     def is_closed(self, session: str) -> bool:
         """Whether the session was here and is no more."""
         return session in self._closed
+
+    def is_here(self, session: str) -> bool:
+        """Whether the session is open, or just being opened or closed."""
+        return session in self._open or session in self._turns
 
     def journal(self, session: str) -> Journal | None:
         """The journal of an open session."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from sylk_ray.errors import SylkError
@@ -21,10 +21,13 @@ from sylk_ray.runtime.journal import Memory
 from sylk_ray.runtime.meter import Meter
 from sylk_ray.runtime.outbox import Outbox
 from sylk_ray.runtime.slots import Slot
+from sylk_ray.runtime.supervision import ActivationFailed
 
 YIELD_EVERY = 64
 """Messages an agent handles before it lets the others have the loop."""
 CONCURRENT_BOUND = 128
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 30.0
 
 log = logging.getLogger("sylk.host")
 
@@ -34,7 +37,7 @@ class Runner:
 
     ``context`` makes what a handler is given; ``reply`` and ``fail`` answer a request; ``gone`` is told of an agent
     that could not be activated; ``make`` makes an agent's object anew; ``held`` says whether a session's agents may
-    begin with another message.
+    begin with another message; ``spawn`` does something for as long as the host lives.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Runner:
         gone: Callable[[Slot], None],
         make: Callable[[Address], Agent[Any]],
         held: Callable[[str], bool],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
         self._host = host
         self._clock: Clock = host.clock
@@ -59,7 +63,9 @@ class Runner:
         self._gone = gone
         self._make = make
         self._held = held
+        self._spawn = spawn
         self._outbox = outbox
+        self._revivals: dict[Address, float] = {}
         self._durability = Durability(
             host, outbox, context=context, reply=reply, fail=fail, remake=self._remake, reload=self._reload
         )
@@ -114,6 +120,9 @@ class Runner:
                 envelope = slot.mailbox.take()
                 try:
                     await self._handle(slot, slot.agent.handlers[type(envelope.message)], envelope)
+                except ActivationFailed as failure:
+                    self._fail(envelope, failure.error)
+                    raise
                 except Exception as problem:
                     log.exception("%s could not come to the end of a message", slot.address)
                     self._fail(envelope, HandlerFailed(f"{slot.address}: {problem!r}"))
@@ -150,11 +159,25 @@ class Runner:
             await self._remember(slot)
             await slot.agent.on_activate(self._context(slot.address, None, None))
         except Exception as problem:
-            log.exception("%s could not be activated", slot.address)
-            self._gone(slot)
-            error = HandlerFailed(f"{slot.address} could not be activated: {problem}", hint=traceback.format_exc())
-            raise ActivationFailed(error) from problem
+            raise self._not_activated(slot, problem) from problem
         slot.ready = True
+        self._revivals.pop(slot.address, None)
+
+    def _not_activated(self, slot: Slot, problem: Exception) -> ActivationFailed:
+        """It is gone from here. If its mail is kept, it is woken again after a pause that doubles."""
+        address = slot.address
+        log.error("%s could not be activated", address, exc_info=problem)
+        self._gone(slot)
+        if slot.remembered is not None:
+            pause = self._revivals.get(address, _FIRST_PAUSE_S)
+            self._revivals[address] = min(2 * pause, _LONGEST_PAUSE_S)
+            self._spawn(self._revive(address, pause))
+        trace = "".join(traceback.format_exception(problem))
+        return ActivationFailed(HandlerFailed(f"{address} could not be activated: {problem}", hint=trace))
+
+    async def _revive(self, address: Address, pause: float) -> None:
+        await self._clock.sleep(pause)
+        await self._outbox.awaken(address, address)
 
     async def _remember(self, slot: Slot) -> None:
         """Give the agent its state, and its mailbox what the journal has for it, before all that came since."""
@@ -222,7 +245,10 @@ class Runner:
         slot.agent = self._make(slot.address)
         if slot.agent.state_type is not None:
             remembered.saved.again(slot.agent)
-        await slot.agent.on_activate(self._context(slot.address, None, None))
+        try:
+            await slot.agent.on_activate(self._context(slot.address, None, None))
+        except Exception as problem:
+            raise self._not_activated(slot, problem) from problem
 
     async def _handle(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
         address = slot.address
@@ -276,11 +302,3 @@ class Runner:
             await slot.agent.on_failure(envelope.message, raised, context)
         except Exception:
             log.exception("%s failed in on_failure", slot.address)
-
-
-class ActivationFailed(Exception):
-    """An agent could not come to life; ``error`` is what its senders get."""
-
-    def __init__(self, error: SylkError) -> None:
-        super().__init__(error.message)
-        self.error = error

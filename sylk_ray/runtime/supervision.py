@@ -4,6 +4,9 @@ An agent whose handler raises something unforeseen is put back to its last commi
 again, after a pause that doubles. More than ``most`` restarts within ``within_s`` seconds are too many: the message
 becomes a dead letter and the agent's ``on_failure`` tells whoever waits for it, which fails the task's attempt, and
 so, when the job's own retries are used up, the job (see "Supervision Principles" in the Erlang/OTP documentation).
+
+An agent that cannot even come to life (its journal cannot be read, say) is tried again for as long as its session is
+open here, for its mail waits in the journal: what stands in the way is waited for.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from __future__ import annotations
 from collections import deque
 
 import msgspec
+
+from sylk_ray.errors import SylkError
 
 
 class RestartPolicy(msgspec.Struct, frozen=True):
@@ -43,3 +48,11 @@ class Restarts:
             return None
         self._at.append(now)
         return min(policy.first_s * 2 ** (len(self._at) - 1), policy.longest_s)
+
+
+class ActivationFailed(Exception):
+    """An agent could not come to life; ``error`` is what its senders get."""
+
+    def __init__(self, error: SylkError) -> None:
+        super().__init__(error.message)
+        self.error = error

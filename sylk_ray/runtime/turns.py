@@ -16,6 +16,10 @@ class Turns:
         self._locks: dict[str, asyncio.Lock] = {}
         self._wanted: Counter[str] = Counter()
 
+    def __contains__(self, name: object) -> bool:
+        """Whether somebody holds it or waits for it."""
+        return name in self._locks
+
     def names(self) -> list[str]:
         """Those that somebody holds or waits for."""
         return list(self._locks)

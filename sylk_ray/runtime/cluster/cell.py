@@ -32,6 +32,8 @@ from sylk_ray.runtime.slots import AgentInfo
 ResultT = TypeVar("ResultT")
 
 CONTROL_TIMEOUT_S = 30.0
+LEAVING = 32
+"""Sessions that may be put away at once: each waits for what its agents are at, and nobody else waits for that."""
 SWITCH_S = 0.0005
 
 
@@ -131,7 +133,7 @@ class Cell:
         """See to it that a replaced cell writes nothing more into a session's journal."""
         self._on_loop(self._host.fence_off(session, cell))
 
-    @ray.method(concurrency_group="control")
+    @ray.method(concurrency_group="leaving")
     def suspend_session(self, session: str, grace_s: float) -> None:
         """Put a session's agents away so that they can go on later."""
         self._on_loop(self._host.suspend_session(session, grace_s), grace_s + CONTROL_TIMEOUT_S)
@@ -198,5 +200,5 @@ def actor_class(name: str = "Cell", *, restarts: int = 0) -> Any:
     return ray.remote(  # pyright: ignore[reportCallIssue]
         max_restarts=restarts,
         max_task_retries=0,
-        concurrency_groups={"ingress": 1, "control": 4, "lifeline": 1, "pulse": 1},
+        concurrency_groups={"ingress": 1, "control": 4, "leaving": LEAVING, "lifeline": 1, "pulse": 1},
     )(cls)

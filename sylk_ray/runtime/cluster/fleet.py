@@ -265,7 +265,7 @@ class Fleet(Agent[None]):
                 self._opened.discard((home.cell, session))
                 await self._cell_died(home, told(problem))
                 continue
-            except BaseException:
+            except SylkError:
                 self._opened.discard((home.cell, session))
                 raise
             others = [cell for cell, opened in self._opened if opened == session and cell != home.cell]
