@@ -10,7 +10,7 @@ from typing import Any, Literal
 from benchmarks.table import Row
 from sylk_ray.hooks import Hook, HookContext, Hooks, PreDispatch, hook
 from sylk_ray.messaging import Address, Message
-from sylk_ray.skills import CONTROL, Change, Disclosure, Registry, Skill, SkillLoader, count_tokens, skill
+from sylk_ray.skills import CONTROL, Change, Disclosure, Registry, Skill, SkillLoader, count_tokens, skill, tokens_of
 
 SKILLS = 200
 WORDS = ("import", "test", "route", "session", "metric", "file", "search", "plan", "review", "merge", "lint", "cache")
@@ -55,13 +55,13 @@ def loading() -> list[Row]:
     mentioned = Change()
     for _ in range(20):
         loader = SkillLoader(registry, disclosure)
-        count_tokens.cache_clear()
+        tokens_of.cache_clear()
         for each in skills:
             started = time.perf_counter()
             loader.load(each.name)
             by_name.append(time.perf_counter() - started)
         loader = SkillLoader(registry, disclosure)
-        count_tokens.cache_clear()
+        tokens_of.cache_clear()
         started = time.perf_counter()
         mentioned = loader.load_for(TEXT)
         by_text.append(time.perf_counter() - started)

@@ -19,7 +19,7 @@ from pydantic_settings import (
 )
 
 from sylk_ray.errors import InputError
-from sylk_ray.fairness import Group
+from sylk_ray.fairness import Group, InvalidGroup
 from sylk_ray.home import default_home
 
 
@@ -28,6 +28,8 @@ def _group_of(given: object) -> Group:
         return msgspec.convert(given, Group)
     except msgspec.ValidationError as problem:
         raise ValueError(str(problem)) from problem
+    except InvalidGroup as problem:
+        raise ValueError(f"{problem.message} ({problem.hint})") from problem
 
 
 GroupSetting = Annotated[Group, PlainValidator(_group_of), PlainSerializer(msgspec.to_builtins)]

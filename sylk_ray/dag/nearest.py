@@ -1,4 +1,4 @@
-"""The known name that a misspelt one most likely stood for."""
+"""The known names that a misspelt one most likely stood for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def closest(name: str, known: Iterable[str], at_most: int) -> list[str]:
+    """The similar ones of ``known``, the most similar first; of those with one plain form the first."""
+    by_plain = {plain(each): each for each in reversed(list(known))}
+    return [by_plain[each] for each in get_close_matches(plain(name), by_plain, n=at_most, cutoff=0.6)]
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The most similar of ``known``, ignoring case and ``-`` against ``_``; None when none is close."""
-    plain = {_plain(each): each for each in reversed(list(known))}
-    found = get_close_matches(_plain(name), plain, n=1, cutoff=0.6)
-    return plain[found[0]] if found else None
+    """The most similar of ``known``; None when none is close."""
+    return next(iter(closest(name, known, 1)), None)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -19,5 +23,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f'did you mean "{found}"?' if found is not None else ""
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """A name without what people mistake in it: case, and ``-`` for ``_``."""
     return name.casefold().replace("-", "_")

@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import msgspec
+
 from sylk_ray.dag import did_you_mean
 from sylk_ray.hooks.deadline import DeadlinePassed, WasCancelled, within
 from sylk_ray.hooks.errors import Abort, Aborted, HookFailed, InvalidHook, UnknownHook
 from sylk_ray.hooks.model import Hook, HookContext
 from sylk_ray.hooks.payloads import Payload
-from sylk_ray.hooks.record import HookStatistics, Record
+from sylk_ray.hooks.record import HookStatistics
 from sylk_ray.runtime.clock import Clock, SystemClock
 
 PayloadT = TypeVar("PayloadT", bound=Payload)
@@ -31,7 +33,7 @@ class _Added:
     def __init__(self, hook: Hook[Any]) -> None:
         self.hook = hook
         self.context = HookContext(hook.name, hook.point.point, hook.deadline_s)
-        self.record = Record()
+        self.record = HookStatistics(hook.name, hook.point.point)
         self.stuck: set[asyncio.Future[Any]] = set()
 
 
@@ -77,7 +79,10 @@ class Hooks:
 
     def statistics(self) -> list[HookStatistics]:
         """Of every hook, in the order in which they were added."""
-        return [_statistics(each, self._is_on(each)) for each in self._added.values()]
+        return [
+            msgspec.structs.replace(each.record, enabled=self._is_on(each), stuck=len(each.stuck))
+            for each in self._added.values()
+        ]
 
     async def run(self, payload: PayloadT) -> PayloadT:
         """What the hooks of its point make of a payload. Raises Aborted or HookFailed; the rest do not run then."""
@@ -146,20 +151,3 @@ def _told(problem: Exception, hook: Hook[Any]) -> str:
     if isinstance(problem, _WrongType | _Stuck):
         return str(problem)
     return f"{type(problem).__name__}: {problem}"
-
-
-def _statistics(added: _Added, enabled: bool) -> HookStatistics:
-    record = added.record
-    return HookStatistics(
-        name=added.hook.name,
-        point=added.hook.point.point,
-        enabled=enabled,
-        count=record.count,
-        changed=record.changed,
-        aborts=record.aborts,
-        errors=record.errors,
-        total_s=record.total_s,
-        max_s=record.max_s,
-        last_error=record.last_error,
-        stuck=len(added.stuck),
-    )

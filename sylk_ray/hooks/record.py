@@ -5,33 +5,23 @@ from __future__ import annotations
 import msgspec
 
 
-class HookStatistics(msgspec.Struct, frozen=True):
-    """Of one hook, since it was added."""
+class HookStatistics(msgspec.Struct):
+    """Of one hook, since it was added. Counted in place; who asks gets a copy."""
 
     name: str
     point: str
-    enabled: bool
-    count: int
+    enabled: bool = True
+    """When it was asked for."""
+    count: int = 0
     """How often it ran; changes, aborts and errors are of these."""
-    changed: int
-    aborts: int
-    errors: int
-    total_s: float
-    max_s: float
-    last_error: str
-    stuck: int
-    """Runs that were given up at their deadline and have not ended yet."""
-
-
-class Record:
-    """The counters behind it."""
-
-    __slots__ = ("aborts", "changed", "count", "errors", "last_error", "max_s", "total_s")
-
-    def __init__(self) -> None:
-        self.count = self.changed = self.aborts = self.errors = 0
-        self.total_s = self.max_s = 0.0
-        self.last_error = ""
+    changed: int = 0
+    aborts: int = 0
+    errors: int = 0
+    total_s: float = 0.0
+    max_s: float = 0.0
+    last_error: str = ""
+    stuck: int = 0
+    """Runs that were given up at their deadline and had not ended when it was asked for."""
 
     def ran(self, seconds: float) -> None:
         self.count += 1

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from sylk_ray.routing.bounded import SessionLru
+from sylk_ray.routing.bounded import SessionLru, hit_rate
 from sylk_ray.routing.intents import CONFIDENT, Intent, Route
 
 SIMILAR = 0.80
@@ -96,8 +96,7 @@ class IntentCounts(msgspec.Struct, kw_only=True):
 
     @property
     def hit_rate(self) -> float:
-        asked = self.hits + self.misses
-        return self.hits / asked if asked else 0.0
+        return hit_rate(self.hits, self.misses)
 
 
 class AnswerStatistics(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,9 +110,8 @@ class AnswerStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hit_rate(self) -> float:
-        hits = sum(counts.hits for counts in self.by_intent.values())
-        asked = hits + sum(counts.misses for counts in self.by_intent.values())
-        return hits / asked if asked else 0.0
+        counts = self.by_intent.values()
+        return hit_rate(sum(each.hits for each in counts), sum(each.misses for each in counts))
 
 
 class Entry(msgspec.Struct, kw_only=True):
@@ -165,10 +163,25 @@ class Answers:
             self._counts[asked.intent].misses += 1
             return None
 
-    def keep(self, asked: Asked, response: bytes, *, ttl_s: float, tokens: int, sources: dict[str, str]) -> bool:
-        """Whether it was kept: one that is larger than the whole cache may be is not."""
+    def keep(
+        self,
+        asked: Asked,
+        response: bytes,
+        *,
+        ttl_s: float,
+        tokens: int,
+        sources: dict[str, str],
+        still_good: Callable[[], bool] = lambda: True,
+    ) -> bool:
+        """Whether it was kept: one that is larger than the whole cache may be is not.
+
+        ``still_good`` is asked under the lock, once the vector is there: an embedder may take its time, and what an
+        answer rests on may change meanwhile.
+        """
         vector = self._vector(asked.query)
         with self.lock:
+            if not still_good():
+                return False
             entry = Entry(
                 asked=asked,
                 response=response,

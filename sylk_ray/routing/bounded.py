@@ -24,14 +24,29 @@ class _Kept(Generic[V]):
         self.size = size
 
 
-class Lru(Generic[K, V]):
-    """One map, oldest use first. It counts what expires; who bounds it calls ``drop_oldest``."""
+def hit_rate(hits: int, misses: int) -> float:
+    """The share of what was looked for that was found; 0 when nothing was."""
+    return hits / (hits + misses) if hits + misses else 0.0
 
-    def __init__(self, clock: Clock) -> None:
+
+class Lru(Generic[K, V]):
+    """One map, oldest use first, of ``max_entries`` at most; without, who bounds it calls ``make_room``.
+
+    What has expired is no longer found, and goes when it is looked for or when room is needed.
+    """
+
+    def __init__(self, clock: Clock, *, max_entries: int | None = None) -> None:
+        if max_entries is not None and max_entries < 1:
+            raise InputError(f"a cache of {max_entries} entries holds nothing", hint="give 1 or more")
         self._clock = clock
+        self._max_entries = max_entries
         self._kept: OrderedDict[K, _Kept[V]] = OrderedDict()
+        self._soonest = float("inf")
+        """Before this time nothing expires."""
         self.size = 0
         """The sum of what ``put`` was told."""
+        self.evictions = 0
+        """What ``put`` dropped to keep the bound, and had not expired."""
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -52,8 +67,11 @@ class Lru(Generic[K, V]):
 
     def put(self, key: K, value: V, *, ttl_s: float = float("inf"), size: int = 1) -> None:
         self.discard(key)
-        self._kept[key] = _Kept(value, self._clock() + ttl_s, size)
+        kept = self._kept[key] = _Kept(value, self._clock() + ttl_s, size)
+        self._soonest = min(self._soonest, kept.expires_at)
         self.size += size
+        while self._max_entries is not None and len(self) > self._max_entries:
+            self.evictions += self.make_room()
 
     def discard(self, key: K) -> bool:
         """Whether there was such a key."""
@@ -62,21 +80,28 @@ class Lru(Generic[K, V]):
             self.size -= kept.size
         return kept is not None
 
-    def drop_oldest(self) -> None:
-        """The one that was used the longest time ago. Raises KeyError when there is none."""
+    def make_room(self) -> bool:
+        """Drop what has expired, else the one that was used the longest time ago; whether one went that had not
+        expired. Raises KeyError when it is empty."""
+        if self._drop_expired():
+            return False
         _, kept = self._kept.popitem(last=False)
         self.size -= kept.size
-
-    def drop_expired(self) -> int:
-        """How many there were."""
-        now = self._clock()
-        expired = [key for key, kept in self._kept.items() if kept.expires_at <= now]
-        return sum(map(self.discard, expired))
+        return True
 
     def newest(self) -> Iterator[tuple[K, V]]:
         """What has not expired, the most recently used first."""
         now = self._clock()
         return ((key, kept.value) for key, kept in reversed(self._kept.items()) if kept.expires_at > now)
+
+    def _drop_expired(self) -> int:
+        now = self._clock()
+        if now < self._soonest:
+            return 0
+        expired = [key for key, kept in self._kept.items() if kept.expires_at <= now]
+        dropped = sum(map(self.discard, expired))
+        self._soonest = min((kept.expires_at for kept in self._kept.values()), default=float("inf"))
+        return dropped
 
 
 class SessionLru(Generic[K, V]):
@@ -119,17 +144,12 @@ class SessionLru(Generic[K, V]):
             return False
         self._sessions.setdefault(session, Lru(self._clock)).put(key, value, ttl_s=ttl_s, size=size)
         while len(self) > self._max_entries:
-            self._evict(max(self._sessions.values(), key=len))
+            self.evictions += max(self._sessions.values(), key=len).make_room()
         while self.size > self._max_bytes:
-            self._evict(max(self._sessions.values(), key=lambda each: each.size))
+            self.evictions += max(self._sessions.values(), key=lambda each: each.size).make_room()
         self._sessions = {name: each for name, each in self._sessions.items() if each}
         return True
 
     def forget(self, session: str) -> int:
         """Drop all of a session's; how many there were."""
         return len(self._sessions.pop(session, ()))
-
-    def _evict(self, largest: Lru[K, V]) -> None:
-        if not largest.drop_expired():
-            largest.drop_oldest()
-            self.evictions += 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 import msgspec
+
+from sylk_ray.routing.tables import table
 
 Kind = Literal["text", "rest", "integer", "flag"]
 
@@ -76,8 +77,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 @cache
 def commands() -> tuple[Command, ...]:
     """All of them, in the order of the file. Raises msgspec.ValidationError if the file in the package is broken."""
-    content = files("sylk_ray.routing").joinpath("commands.toml").read_bytes()
-    return msgspec.toml.decode(content, type=_File).command
+    return table("commands.toml", _File).command
 
 
 def command_of(name: str, agent: str = "") -> Command | None:

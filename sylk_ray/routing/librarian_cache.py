@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import msgspec
 
@@ -36,6 +38,13 @@ class FileChange(msgspec.Struct, frozen=True):
     added: bool = False
 
 
+class _Heard(NamedTuple):
+    """The last change of a file that was heard of, and its place among all changes."""
+
+    number: int
+    content_hash: str
+
+
 class LibrarianCache:
     """Looked in before code is searched, by session, intent and subject.
 
@@ -52,7 +61,8 @@ class LibrarianCache:
         max_bytes: int = 32_000_000,
     ) -> None:
         self._answers = Answers(clock, embed=embed, max_entries=max_entries, max_bytes=max_bytes)
-        self._changed: Lru[tuple[str | None, str], str] = Lru(clock)
+        self._changed: Lru[tuple[str | None, str], _Heard] = Lru(clock, max_entries=REMEMBERED)
+        self._order = itertools.count()
 
     def get(self, asked: Asked) -> Answer | None:
         """The answer to the same question, else to a similar one."""
@@ -72,10 +82,14 @@ class LibrarianCache:
         known = dict(sources or {})
         endless = asked.intent is Intent.LOCATE and not known
         ttl_s = TTL_S[Intent.GENERAL if endless else asked.intent]
-        with self._answers.lock:
-            if any(self._is_outdated(asked.session, path, read) for path, read in known.items()):
-                return False
-            return self._answers.keep(asked, response, ttl_s=ttl_s, tokens=tokens, sources=known)
+        return self._answers.keep(
+            asked,
+            response,
+            ttl_s=ttl_s,
+            tokens=tokens,
+            sources=known,
+            still_good=lambda: not any(self._is_outdated(asked.session, path, read) for path, read in known.items()),
+        )
 
     def file_changed(self, change: FileChange, *, session: str | None = None) -> int:
         """One file changed, for one session's worktree or (None) for all; how many answers that ends."""
@@ -87,7 +101,7 @@ class LibrarianCache:
         folders = {_folder(change.path) for change in changes if change.added or not change.content_hash}
         with self._answers.lock:
             for path, content_hash in hashes.items():
-                self._remember(session, path, content_hash)
+                self._changed.put((session, path), _Heard(next(self._order), content_hash))
             many = len(changes) > MANY
             return self._answers.drop(lambda entry: many or _is_stale(entry, hashes, folders), session)
 
@@ -99,16 +113,10 @@ class LibrarianCache:
         """As of now."""
         return self._answers.statistics()
 
-    def _remember(self, session: str | None, path: str, content_hash: str) -> None:
-        self._changed.put((session, path), content_hash)
-        if len(self._changed) > REMEMBERED:
-            self._changed.drop_oldest()
-
     def _is_outdated(self, session: str, path: str, read: str) -> bool:
-        """Whether the last that was heard of a file is another content than the one that was read."""
-        known = [self._changed.peek((whose, path)) for whose in (session, None)]
-        latest = next((each for each in known if each is not None), read)
-        return latest != read
+        """Whether the last that was heard of a file, for this session or for all, is another content than was read."""
+        heard = [each for whose in (session, None) if (each := self._changed.peek((whose, path))) is not None]
+        return bool(heard) and max(heard).content_hash != read
 
 
 def _is_stale(entry: Entry, hashes: Mapping[str, str], folders: set[str]) -> bool:

@@ -12,12 +12,15 @@ class NotUnderstood(InputError):
     """An utterance that begins as one for an agent, a task or a command does not go on as one; nothing was sent."""
 
     code = "not_understood"
+    # One that is rebuilt from its code, as after a wire, has no text.
+    text: str = ""
+    offset: int = 0
+    """The character, counted from 0, at which it goes wrong; the length of the text when something is missing."""
 
     def __init__(self, message: str, *, text: str, offset: int, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.text = text
         self.offset = offset
-        """The character, counted from 0, at which it goes wrong; the length of the text when something is missing."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_again, (self.message, self.text, self.offset, self.hint))

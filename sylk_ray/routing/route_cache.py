@@ -7,8 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from sylk_ray.errors import InputError
-from sylk_ray.routing.bounded import Lru
+from sylk_ray.routing.bounded import Lru, hit_rate
 from sylk_ray.routing.intents import Route
 
 LONGEST = 2_000
@@ -28,8 +27,7 @@ class RouteStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hit_rate(self) -> float:
-        asked = self.hits + self.misses
-        return self.hits / asked if asked else 0.0
+        return hit_rate(self.hits, self.misses)
 
 
 class SharedRoutes(Protocol):
@@ -54,14 +52,11 @@ class RouteCache:
         max_entries: int = 1_000,
         ttl_s: float = 600.0,
     ) -> None:
-        if max_entries < 1:
-            raise InputError(f"a route cache of {max_entries} entries holds nothing", hint="give 1 or more")
-        self._routes: Lru[str, Route] = Lru(clock)
+        self._routes: Lru[str, Route] = Lru(clock, max_entries=max_entries)
         self._shared = shared
-        self._max_entries = max_entries
         self._ttl_s = ttl_s
         self._gone: set[str] = set()
-        self._hits = self._fallback_hits = self._misses = self._evictions = self._invalidations = 0
+        self._hits = self._fallback_hits = self._misses = self._invalidations = 0
 
     def get(self, text: str) -> Route | None:
         """Where this text went before, with other spaces or not."""
@@ -86,10 +81,6 @@ class RouteCache:
         if not route.confident or len(key) > LONGEST:
             return False
         self._routes.put(key, route, ttl_s=self._ttl_s)
-        while len(self._routes) > self._max_entries:
-            if not self._routes.drop_expired():
-                self._routes.drop_oldest()
-                self._evictions += 1
         return True
 
     def agent_left(self, agent: str) -> int:
@@ -110,7 +101,7 @@ class RouteCache:
             hits=self._hits,
             fallback_hits=self._fallback_hits,
             misses=self._misses,
-            evictions=self._evictions,
+            evictions=self._routes.evictions,
             invalidations=self._invalidations,
         )
 

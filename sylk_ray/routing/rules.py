@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from importlib.resources import files
 
 import msgspec
 
 from sylk_ray.routing.intents import Intent, intents_of
+from sylk_ray.routing.tables import table
 
 BY_NAME = "{agent}"
 """The target of a rule whose pattern captures the agent's name."""
@@ -68,11 +67,9 @@ class RuleBook(msgspec.Struct, frozen=True):
     """(margin, confidence) in rising order: how sure it is that the best is right, by how far it is ahead."""
 
 
-@cache
 def rule_book() -> RuleBook:
-    """Read once. Raises msgspec.ValidationError, ValueError or re.error if the file in the package is broken."""
-    content = files("sylk_ray.routing").joinpath("rules.toml").read_bytes()
-    written = msgspec.toml.decode(content, type=_File)
+    """Read anew. Raises msgspec.ValidationError, ValueError or re.error if the file in the package is broken."""
+    written = table("rules.toml", _File)
     rules = tuple(_compiled(rule, written.words) for rule in written.rule)
     patterns = [rule.pattern.pattern for rule in rules] + list(written.words.values())
     words = {word for pattern in patterns for word in _WORD.findall(re.sub(r"\\[bwWdDsS]", " ", pattern))}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
 
 from sylk_ray.routing.normal import QUOTED, straightened
+from sylk_ray.routing.tables import table
 from sylk_ray.routing.typos import Typos
 
 LONGEST = 4
@@ -173,8 +172,6 @@ def _joined(terms: Sequence[_Term]) -> str:
     return "_".join(term.short for term in terms[-LONGEST:])
 
 
-@cache
-def subjects(known: frozenset[str] = frozenset()) -> Subjects:
-    """Read once. ``known`` are words that are no typos of a synonym. Raises msgspec.ValidationError."""
-    content = files("sylk_ray.routing").joinpath("subjects.toml").read_bytes()
-    return Subjects(msgspec.toml.decode(content, type=_File), known)
+def subjects(known: frozenset[str]) -> Subjects:
+    """Read anew. ``known`` are words that are no typos of a synonym. Raises msgspec.ValidationError."""
+    return Subjects(table("subjects.toml", _File), known)

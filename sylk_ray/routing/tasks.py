@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 
+from sylk_ray.dag.nearest import closest, plain
 from sylk_ray.errors import InputError
 
 _LISTED = 5
@@ -32,16 +32,16 @@ def find_task(name: str, tasks: Collection[str]) -> str:
     """
     if name in tasks:
         return name
-    plain = _plain(name)
-    same = sorted(task for task in tasks if _plain(task) == plain)
-    found = same or sorted(task for task in tasks if plain and _plain(task).startswith(plain))
+    wanted = plain(name)
+    same = sorted(task for task in tasks if plain(task) == wanted)
+    found = same or sorted(task for task in tasks if wanted and plain(task).startswith(wanted))
     if len(found) == 1:
         return found[0]
     if found:
         ambiguous = AmbiguousTask(f'"{name}" can mean {len(found)} tasks', hint=f"name one of {_listed(found)}")
         ambiguous.candidates = tuple(found)
         raise ambiguous
-    candidates = _similar(plain, tasks)
+    candidates = _similar(name, tasks)
     unknown = UnknownTask(f'there is no task "{name}"', hint=_hint(candidates, tasks))
     unknown.candidates = candidates
     raise unknown
@@ -53,19 +53,14 @@ def _hint(candidates: Collection[str], tasks: Collection[str]) -> str:
     return f"the tasks: {_listed(sorted(tasks))}" if tasks else "no task is running"
 
 
-def _similar(plain: str, tasks: Collection[str]) -> tuple[str, ...]:
+def _similar(name: str, tasks: Collection[str]) -> tuple[str, ...]:
     """The closest first; a name that is in the middle of a task's counts as close."""
-    by_plain = {_plain(task): task for task in sorted(tasks, reverse=True)}
-    close = get_close_matches(plain, by_plain, n=_LISTED, cutoff=0.6)
-    within = sorted(each for each in by_plain if plain and plain in each and each not in close)
-    return tuple(by_plain[each] for each in (*close, *within))[:_LISTED]
+    close = closest(name, sorted(tasks), _LISTED)
+    within = [task for task in sorted(tasks) if plain(name) and plain(name) in plain(task) and task not in close]
+    return (*close, *within)[:_LISTED]
 
 
 def _listed(names: Collection[str]) -> str:
     shown = [f'"{name}"' for name in list(names)[:_LISTED]]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-
-
-def _plain(name: str) -> str:
-    return name.casefold().replace("-", "_")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 import msgspec
+
+from sylk_ray.routing.tables import table
 
 SCOPES = (
     "recently", "today", "yesterday", "this_week", "last_week", "this_month", "last_month", "this_year", "last_year",
@@ -21,7 +22,10 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
+_NUMBERS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12,
+}  # fmt: skip
 _UNIT_DAYS = {"minute": 0, "hour": 1 / 24, "day": 1, "week": 7, "month": 30, "year": 365}
 _NUMBER = rf"(?P<number>\d{{1,4}}|{'|'.join(_NUMBERS)})"
 _UNIT = r"(?P<unit>minute|hour|day|week|month|year)s?"
@@ -56,8 +60,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 @cache
 def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    content = files("sylk_ray.routing").joinpath("times.toml").read_bytes()
-    scopes = msgspec.toml.decode(content, type=_File).scope
+    scopes = table("times.toml", _File).scope
     unknown = [scope.name for scope in scopes if scope.name not in SCOPES]
     if unknown:
         raise ValueError(f"times.toml names unknown scopes: {', '.join(unknown)}")

@@ -72,7 +72,7 @@ class _Loaded:
 class SkillLoader:
     """The skills of one agent. Raises CoreOverBudget when the core skills alone are too many.
 
-    Being called, mentioned again, or loaded again counts as use.
+    Being called, mentioned again, or loaded again counts as use. ``cost`` is asked whenever a skill is to be loaded.
     """
 
     def __init__(
@@ -80,15 +80,14 @@ class SkillLoader:
     ) -> None:
         self._registry = registry
         self._disclosure = Disclosure() if disclosure is None else disclosure
-        self._count = cost
-        self._costs: dict[str, int] = {}
+        self._cost = cost
         # In the order of loading and not of use: a provider caches a prompt up to where it changes.
         self._loaded: dict[str, _Loaded] = {}
         self._turn = 0
         self._uses = 0
         for each in registry:
             if each.tier == "core":
-                self._put(each)
+                self._put(each, cost(each))
         budget = self.token_budget()
         if budget.used > budget.limit:
             raise CoreOverBudget(
@@ -175,7 +174,7 @@ class SkillLoader:
                 left.append(skill.name)
                 continue
             went += self._make_room(cost, there + came)
-            self._put(skill)
+            self._put(skill, cost)
             came.append(skill.name)
         for skill in reversed(wanted):
             if skill.name in self._loaded:
@@ -198,19 +197,13 @@ class SkillLoader:
             went.append(name)
         return went
 
-    def _put(self, skill: Skill) -> None:
-        self._loaded[skill.name] = _Loaded(skill, self._cost(skill))
+    def _put(self, skill: Skill, cost: int) -> None:
+        self._loaded[skill.name] = _Loaded(skill, cost)
         self._touch(skill.name)
 
     def _touch(self, name: str) -> None:
         self._uses += 1
         self._loaded[name].use, self._loaded[name].turn = self._uses, self._turn
-
-    def _cost(self, skill: Skill) -> int:
-        """Counted once."""
-        if skill.name not in self._costs:
-            self._costs[skill.name] = self._count(skill)
-        return self._costs[skill.name]
 
     def _require_loaded(self, name: str) -> None:
         if name not in self._loaded:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from sylk_ray.dag import did_you_mean
 from sylk_ray.skills.errors import DuplicateSkill, UnknownDomain, UnknownSkill
 from sylk_ray.skills.keywords import KeywordIndex
 from sylk_ray.skills.model import Skill
+
+_LISTED = 10
 
 
 class Registry:
@@ -42,18 +44,23 @@ class Registry:
     def get(self, name: str) -> Skill:
         """Raises UnknownSkill with the nearest name."""
         if name not in self._skills:
-            hint = did_you_mean(name, self._skills) or "see `sylk skills`"
-            raise UnknownSkill(f"there is no skill {name!r}", hint=hint)
+            raise UnknownSkill(f"there is no skill {name!r}", hint=_hint(name, "skills", self._skills))
         return self._skills[name]
 
     def of_domain(self, domain: str) -> list[Skill]:
         """Raises UnknownDomain with the nearest name."""
         found = [each for each in self if each.domain == domain]
         if not found:
-            hint = did_you_mean(domain, {each.domain for each in self}) or "see `sylk skills`"
+            hint = _hint(domain, "domains", {each.domain for each in self})
             raise UnknownDomain(f"no skill is of the domain {domain!r}", hint=hint)
         return found
 
     def mentioned(self, text: str) -> list[Skill]:
         """The skills of which a keyword or the name is in the text, those with the most keywords in it first."""
         return [self._skills[name] for name in self._keywords.matches(text)]
+
+
+def _hint(name: str, what: str, known: Collection[str]) -> str:
+    """The nearest name, else what there is."""
+    more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    return did_you_mean(name, known) or f"the {what}: {', '.join(sorted(known)[:_LISTED]) or 'none'}{more}"

@@ -31,14 +31,14 @@ class _Tokenizer(Protocol):
     def count(self, text: str) -> int: ...
 
 
-@lru_cache(maxsize=4096)
 def count_tokens(text: str) -> int:
     """Tokens of a text; special tokens in it count as the ordinary text that they are. Raises TokenizerMissing."""
     return _tokenizer().count(text.encode("utf-8", "replace").decode())
 
 
+@lru_cache(maxsize=4096)
 def tokens_of(skill: Skill) -> int:
-    """Tokens of a skill's definition."""
+    """Tokens of a skill's definition, counted once: all agents of a process load the same skills."""
     return count_tokens(msgspec.json.encode(skill.definition).decode())
 
 
