@@ -11,7 +11,8 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of a session's history.
 
     ``sequence`` counts from 1 without gaps within a session and is given by the session's router; ``at`` is Unix
-    time in seconds. ``kind`` is dotted (``task.started``, ``pipeline.feedback``, ``job.finished``).
+    time in seconds. ``kind`` is dotted (``task.started``, ``pipeline.feedback``, ``job.finished``). ``trace`` is the
+    id of the request that it came of, 32 hexadecimal digits; empty when it came of none.
     """
 
     kind: str
@@ -20,3 +21,4 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     data: dict[str, Any] = {}
     sequence: int = 0
     at: float = 0.0
+    trace: str = ""
