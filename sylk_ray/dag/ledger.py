@@ -31,10 +31,15 @@ class Ledger:
         self.unfinished = len(self._nodes)
 
     def __getitem__(self, name: str) -> Progress:
+        """A node, to change it. Raises UnknownNode."""
+        progress = self.peek(name)
+        self._touched.add(name)
+        return progress
+
+    def peek(self, name: str) -> Progress:
+        """A node, to look at it. Raises UnknownNode."""
         try:
-            progress = self._progress[name]
-            self._touched.add(name)
-            return progress
+            return self._progress[name]
         except KeyError:
             raise UnknownNode(f'the graph has no node "{name}"', hint="report under a node's own name") from None
 

@@ -10,6 +10,7 @@ that come back. The rules:
   attempt counts as its end, and whatever it says is ignored: a result that comes after the stop is too late.
 - A report with another attempt number than the running one is old and changes nothing, so reports may repeat.
 - After a final failure under fail_fast, or a cancel, the run is halted: it only waits for what is stopping.
+- A node that a person interrupts is Cancelled and what depends on it Skipped, under any policy; the rest goes on.
 """
 
 from __future__ import annotations
@@ -76,12 +77,12 @@ class Scheduler:
         return self._ledger.outcome(cancelled=self._cancelled)
 
     def state_of(self, name: str) -> NodeState:
-        return self._ledger[name].state
+        return self._ledger.peek(name).state
 
     def is_stopping(self, name: str, attempt: int) -> bool:
         """Whether that attempt was asked to stop and has not ended yet. Raises UnknownNode."""
-        progress = self._ledger.running(name, attempt)
-        return progress is not None and progress.stop != ""
+        progress = self._ledger.peek(name)
+        return progress.state is NodeState.RUNNING and progress.attempt == attempt and progress.stop != ""
 
     def next_wakeup(self) -> float | None:
         """When ``tick`` must be called next, if nothing else happens before; None when no time matters."""
@@ -119,7 +120,7 @@ class Scheduler:
             return []
         self._started = True
         for name, unmet in self._unmet.items():
-            if unmet == 0:
+            if unmet == 0 and self._ledger.peek(name).state is NodeState.PENDING:
                 self._release(self._ledger[name], now)
         return self._fill(now)
 
@@ -203,6 +204,23 @@ class Scheduler:
         self._cancelled = True
         return self._halt(reason or "cancelled", NodeState.CANCELLED, now)
 
+    def interrupt(self, name: str, reason: str, now: float) -> list[Decision]:
+        """End one node, for a person: it is not tried again. One that has ended stays as it is. Raises UnknownNode."""
+        progress = self._ledger[name]
+        if progress.state is NodeState.RUNNING:
+            if progress.stop in ("halted", "interrupted"):
+                return []
+            stopping = progress.stop != ""
+            progress.stop, progress.reason = "interrupted", reason or "a person interrupted it"
+            return [] if stopping else [self._ledger.stop_of(progress)]
+        if progress.state in TERMINAL:
+            return []
+        self._ready = sorted(each for each in self._ready if each[1] != name)
+        self._held = [each for each in self._held if each != name]
+        self._ledger.move(progress, NodeState.CANCELLED, now, reason or "a person interrupted it")
+        self._skip_descendants(name, f'because "{name}" was interrupted', now)
+        return self._fill(now)
+
     def pause(self, now: float) -> list[Decision]:
         """Start nothing more, and let what runs come to its end (or its deadline)."""
         if not self._paused:
@@ -243,7 +261,7 @@ class Scheduler:
         return decisions
 
     def _timer_matters(self, timer: Timer) -> bool:
-        progress = self._ledger[timer.node]
+        progress = self._ledger.peek(timer.node)
         if progress.attempt != timer.attempt:
             return False
         if progress.state is NodeState.RUNNING:
@@ -261,6 +279,10 @@ class Scheduler:
     def _stop_ended(self, progress: Progress, now: float) -> list[Decision]:
         """A stopped attempt has left its slot: now it is known what becomes of the node."""
         timed_out, reason = progress.stop == "timed_out", progress.reason
+        if progress.stop == "interrupted":
+            self._ledger.move(progress, NodeState.CANCELLED, now, reason)
+            self._skip_descendants(progress.name, f'because "{progress.name}" was interrupted', now)
+            return self._fill(now)
         if timed_out and not self._ledger.has_tries_left(progress):
             return self._fail(progress, reason, now)
         if timed_out and not self._halted:
@@ -292,13 +314,16 @@ class Scheduler:
         reason = _because(progress.name)
         if self._graph.policy.on_failure == "fail_fast" and not self._halted:
             return self._halt(reason, NodeState.SKIPPED, now)
-        waiting = list(self._children[progress.name])
+        self._skip_descendants(progress.name, reason, now)
+        return self._fill(now)
+
+    def _skip_descendants(self, name: str, reason: str, now: float) -> None:
+        waiting = list(self._children[name])
         while waiting:
-            child = self._ledger[waiting.pop()]
+            child = self._ledger.peek(waiting.pop())
             if child.state is NodeState.PENDING:
                 self._ledger.move(child, NodeState.SKIPPED, now, reason)
                 waiting.extend(self._children[child.name])
-        return self._fill(now)
 
     def _halt(self, reason: str, unstarted: NodeState, now: float) -> list[Decision]:
         """Nothing is started any more; what never was ends in ``unstarted``, the rest is Cancelled."""

@@ -406,3 +406,62 @@ def test_ten_thousand_nodes_are_no_burden():
         waiting += run.node_succeeded(each.node.name, each.attempt, None, started)
         run.next_wakeup()
     assert (started, run.outcome) == (10_000, Outcome.SUCCEEDED)
+
+
+def test_an_interrupted_node_is_cancelled_and_not_tried_again_while_the_rest_goes_on():
+    run = scheduler(node("a"), node("b", "a"), node("c"), retry=Retry(attempts=3, base_s=0))
+    run.start(0)
+    assert said(run.interrupt("a", "it is no use", 1)) == ["stop a 1"]
+    assert run.interrupt("a", "once more", 1) == []
+    assert run.node_stopped("a", 1, 2) == []
+    assert states(run) == {"a": "cancelled", "b": "skipped", "c": "running"}
+    assert reasons(run)["a"] == "it is no use"
+    assert reasons(run)["b"] == 'because "a" was interrupted'
+    run.node_succeeded("c", 1, None, 3)
+    assert run.outcome is Outcome.FAILED
+
+
+def test_a_node_that_has_not_started_is_interrupted_at_once():
+    run = scheduler(node("a"), node("b"), max_concurrency=1)
+    assert run.interrupt("a", "", 0) == []
+    assert said(run.start(1)) == ["start b 1"]
+    assert states(run) == {"a": "cancelled", "b": "running"}
+
+
+def test_a_node_that_waits_for_a_slot_is_interrupted_at_once():
+    run = scheduler(node("first"), node("second"), node("child", "second"), node("own", "first"), max_concurrency=1)
+    run.start(0)
+    assert run.interrupt("second", "", 1) == []
+    assert states(run) == {"first": "running", "second": "cancelled", "child": "skipped", "own": "pending"}
+    assert said(run.node_succeeded("first", 1, None, 2)) == ["start own 1"]
+    run.node_succeeded("own", 1, None, 3)
+    assert run.finished
+
+
+def test_a_node_that_is_timing_out_is_not_tried_again_once_it_is_interrupted():
+    run = scheduler(node("a", timeout_s=5), retry=Retry(attempts=3, base_s=0))
+    run.start(0)
+    run.node_began("a", 1, 0)
+    assert said(run.tick(6)) == ["stop a 1"]
+    assert run.interrupt("a", "enough", 6) == []
+    run.node_stopped("a", 1, 7)
+    assert states(run) == {"a": "cancelled"}
+
+
+def test_a_node_in_its_back_off_is_interrupted_and_its_timer_means_nothing():
+    run = scheduler(node("a"), retry=NO_JITTER)
+    run.start(0)
+    run.node_failed("a", 1, "boom", 1)
+    run.interrupt("a", "", 2)
+    assert run.next_wakeup() is None
+    assert states(run) == {"a": "cancelled"}
+
+
+def test_looking_at_a_node_does_not_count_as_a_change_of_it():
+    run = scheduler(node("a"))
+    run.start(0)
+    run.take_changes()
+    run.state_of("a")
+    run.is_stopping("a", 1)
+    run.next_wakeup()
+    assert run.take_changes() == []

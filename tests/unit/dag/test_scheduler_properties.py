@@ -54,6 +54,7 @@ class World:
         self.stopping: set[str] = set()
         self.ended: list[tuple[str, int]] = []
         self.succeeded: dict[str, str] = {}
+        self.interrupted: set[str] = set()
         self.paused = self.halted = False
         self.states = {node.name: NodeState.PENDING for node in graph.nodes}
 
@@ -108,7 +109,7 @@ class World:
 
     def step(self, draw: st.DataObject) -> None:
         action = draw.draw(
-            st.sampled_from(["end", "end", "end", "wait", "late", "pause", "resume", "restart", "cancel", "start"]),
+            st.sampled_from(["end", "end", "end", "wait", "late", "pause", "resume", "restart", "cancel", "start", "interrupt"]),
         )
         self.now += draw.draw(st.sampled_from([0.0, 0.5, 2.5]))
         if action == "end" and self.alive:
@@ -137,6 +138,11 @@ class World:
             event("cancelled")
         elif action == "start":
             self.carry_out(self.run.start(self.now))
+        elif action == "interrupt" and self.states and draw.draw(st.integers(0, 2)) == 0:
+            name = draw.draw(st.sampled_from(sorted(self.states)))
+            self.carry_out(self.run.interrupt(name, "", self.now))
+            self.interrupted.add(name)
+            event("interrupted")
 
     def drain(self) -> None:
         self.paused = False
@@ -166,7 +172,7 @@ def test_every_run_keeps_its_promises_and_ends(graph: Graph, draw: st.DataObject
     if world.run.outcome is Outcome.SUCCEEDED:
         assert len(world.succeeded) == len(graph.nodes)
     if world.run.outcome is Outcome.FAILED:
-        assert NodeState.FAILED in world.states.values()
+        assert NodeState.FAILED in world.states.values() or world.interrupted
     event(f"outcome {world.run.outcome}")
 
 
