@@ -96,6 +96,11 @@ class Settings(BaseSettings):
     cpu_slots_per_cpu: Annotated[float, Field(gt=0)] = 2.0
     providers: dict[Annotated[str, Field(pattern=PROVIDER)], Provider] = {}
     """What each provider of models bears: ``{anthropic: {calls: 8, tokens_per_minute: 400000}}``."""
+    hooks: dict[str, bool] = {}
+    """Which hooks are on: ``{context-injector: false}``. A hook that is not named is as it was declared."""
+    repository_skills: bool = False
+    """Whether agents get the skills that a repository brings in ``.sylk/skills``: its code then runs with the rights of
+    the runtime."""
     system_agents: list[str] = []
     """Roles of shared agents to start with the runtime, beyond those that it needs."""
     incarnation: str = ""

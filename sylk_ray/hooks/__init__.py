@@ -22,6 +22,7 @@ Sources: the spec's "Guide Hooks", and "Hook Lifecycle System" of domains-and-wo
 
 from sylk_ray.hooks.errors import Abort, Aborted, HookFailed, InvalidHook, UnknownHook
 from sylk_ray.hooks.hooks import Hooks
+from sylk_ray.hooks.installed import installed_hooks, runtime_hooks
 from sylk_ray.hooks.model import FailureMode, Hook, HookContext, hook
 from sylk_ray.hooks.payloads import (
     POINTS,
@@ -67,4 +68,6 @@ __all__ = [
     "ToolBefore",
     "UnknownHook",
     "hook",
+    "installed_hooks",
+    "runtime_hooks",
 ]

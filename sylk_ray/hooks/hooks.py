@@ -77,6 +77,10 @@ class Hooks:
             if name not in self._added:
                 raise self._unknown(name)
 
+    def all(self) -> list[tuple[Hook[Any], bool]]:
+        """Every hook, in the order in which they run at their points, and whether it is on."""
+        return [(each.hook, self._is_on(each)) for chain in self._chains.values() for each in chain]
+
     def statistics(self) -> list[HookStatistics]:
         """Of every hook, in the order in which they were added."""
         return [

@@ -25,7 +25,7 @@ when a text mentions them, with their domain, or when they are asked for, and go
 skill_token_budget. Source: the spec's "Progressive Skill Disclosure".
 """
 
-from sylk_ray.skills.calling import call
+from sylk_ray.skills.calling import call, run
 from sylk_ray.skills.control import CONTROL, SkillContext
 from sylk_ray.skills.definition import skill
 from sylk_ray.skills.errors import (
@@ -75,6 +75,7 @@ __all__ = [
     "count_tokens",
     "load_installed",
     "load_repository",
+    "run",
     "skill",
     "tokens_of",
 ]

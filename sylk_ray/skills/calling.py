@@ -19,18 +19,23 @@ _SHOWN = 80
 """How many characters of a wrong value are shown."""
 
 
-async def call(skill: Skill, arguments: str | bytes | Mapping[str, Any], ctx: Any) -> str:
-    """Run a skill with arguments as JSON, or as what JSON was decoded to; returns its result as JSON.
+async def run(skill: Skill, arguments: str | bytes | Mapping[str, Any], ctx: Any) -> Any:
+    """Run a skill with arguments as JSON, or as what JSON was decoded to.
 
     Raises InvalidArguments, SkillFailed, or the error of sylk_ray that the skill raised.
     """
     given = _validated(skill, arguments)
     try:
-        result = await skill.function(ctx, **given)
+        return await skill.function(ctx, **given)
     except SylkError:
         raise
     except Exception as problem:
         raise SkillFailed(f"{skill.name} failed: {type(problem).__name__}: {problem}") from problem
+
+
+async def call(skill: Skill, arguments: str | bytes | Mapping[str, Any], ctx: Any) -> str:
+    """As ``run``; returns the result as JSON."""
+    result = await run(skill, arguments, ctx)
     try:
         return msgspec.json.encode(result, enc_hook=to_jsonable_python).decode()
     except Exception as problem:

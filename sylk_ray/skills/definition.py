@@ -17,18 +17,19 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 
 
 def skill(
-    *, domain: str, keywords: Iterable[str] = (), tier: Tier = "domain", name: str = ""
+    *, domain: str, keywords: Iterable[str] = (), tier: Tier = "domain", only_looks: bool = False, name: str = ""
 ) -> Callable[[Callable[..., Awaitable[Any]]], Skill]:
     """Make an async function whose first parameter is a context a Skill; raises InvalidSkill or DuplicateSkill.
 
-    A text that has one of the ``keywords`` (words or phrases, in any case), or the skill's name, loads it.
+    A text that has one of the ``keywords`` (words or phrases, in any case), or the skill's name, loads it; one that
+    ``only_looks`` may even be used because of them, where no model decides.
     """
 
     def define(function: Callable[..., Awaitable[Any]]) -> Skill:
         called = name or function.__name__
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         try:
-            made = _define(function, called, place, domain, keywords, tier)
+            made = _define(function, called, place, domain, keywords, tier, only_looks)
         except Unsuitable as problem:
             raise InvalidSkill(f"{place}: the skill {called!r}: {problem.message}", hint=problem.hint) from None
         _refuse_a_second(function, made)
@@ -44,6 +45,7 @@ def _define(
     domain: str,
     keywords: Iterable[str],
     tier: Tier,
+    only_looks: bool,
 ) -> Skill:
     if not _NAME.match(name):
         raise Unsuitable("its name is not one", "a letter, then up to 63 letters, digits, - and _")
@@ -70,6 +72,7 @@ def _define(
         parameters=parameters,
         schema=schema,
         place=place,
+        only_looks=only_looks,
         function=function,
         arguments=arguments,
     )

@@ -34,6 +34,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The JSON schema of all arguments together, an object."""
     place: str
     """``file:line`` of the function."""
+    only_looks: bool = False
+    """Whether it changes nothing; such a skill may be used because a keyword of it was said."""
     function: Callable[..., Awaitable[Any]]
     """Takes a context, and the parameters by their names."""
     arguments: type[BaseModel]
