@@ -9,12 +9,12 @@ import msgspec
 from sylk_ray.dag import Start
 from sylk_ray.fairness import Lane
 from sylk_ray.jobs import Job
-from sylk_ray.pipelines.messages import CHECKS, Assignment, Brief, PipelineResult
+from sylk_ray.pipelines.messages import CHECKS, Assignment, Brief, Check, PipelineResult
 from sylk_ray.sessions import JobRecord
 
 
-def brief_of_task(job: Job, record: JobRecord, start: Start) -> Brief:
-    """For one attempt of a task."""
+def brief_of_task(job: Job, record: JobRecord, start: Start, waived: tuple[Check, ...] = ()) -> Brief:
+    """For one attempt of a task, which passes without the checks that are ``waived``."""
     name = start.node.name
     task = job.tasks[name]
     assignment = Assignment(
@@ -25,17 +25,19 @@ def brief_of_task(job: Job, record: JobRecord, start: Start) -> Brief:
         tester=task.tester,
     )
     max_loops = job.policy.max_loops if task.max_loops is None else task.max_loops
-    return _brief(
+    brief = _brief(
         job, record, name, assignment, start.attempt, start.parent_results, max_loops=max_loops, lane=task.lane
     )
+    return msgspec.structs.replace(brief, waived=waived)
 
 
-def brief_of_checks(job: Job, record: JobRecord) -> Brief:
+def brief_of_checks(job: Job, record: JobRecord, waived: tuple[Check, ...] = ()) -> Brief:
     """For the checks of the whole branch at the job's end (its ``finally``)."""
     finale = job.finally_
     assert finale is not None
     assignment = Assignment(inspector=finale.inspector, tester=finale.tester)
-    return _brief(job, record, CHECKS, assignment, 1, {}, max_loops=0, lane=Lane.HIGH)
+    brief = _brief(job, record, CHECKS, assignment, 1, {}, max_loops=0, lane=Lane.HIGH)
+    return msgspec.structs.replace(brief, waived=waived)
 
 
 def _brief(

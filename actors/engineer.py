@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from actors.skills.engineer import ENGINEER_SKILLS
 from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Work, Worker
 from sylk_ray.pipelines.messages import EngineerDone, Implement, Inspect, SendBack
 from sylk_ray.pipelines.worker import tool_context, workspace_of
@@ -16,11 +19,16 @@ from sylk_ray.tools.specs import Action
 
 KEPT_OUTPUT = 20_000
 
+_ACTION: TypeAdapter[Action] = TypeAdapter(Action)
+
 
 class Engineer(Worker):
     """Does the task's actions in order; on feedback, those of ``on_feedback``. Leaves one commit."""
 
     role = "engineer"
+    about = "changes the code for one task"
+    skills = ENGINEER_SKILLS
+    one_a_task = True
 
     @handler()
     async def implement(self, message: Implement, ctx: Context) -> None:
@@ -67,14 +75,16 @@ class Engineer(Worker):
         for number, action in enumerate(actions, 1):
             ctx.progress(f"{action.kind} ({number} of {len(actions)})", task=brief.task)
 
-            async def do(action: Action = action) -> ActionResult:
+            async def do(given: Mapping[str, Any]) -> ActionResult:
+                action = _ACTION.validate_python(given)
                 done = await perform(render_action(action, variables), tools)
                 await ctx.publish(
                     "action.done", task=brief.task, action=action.kind, summary=done.summary, attempt=brief.attempt
                 )
                 return done
 
-            done = await self.tool(f"{number} {action.kind}", brief, do, ctx, result=ActionResult)
+            name = f"{number} {action.kind}"
+            done = await self.tool(name, brief, action.model_dump(), do, ctx, result=ActionResult)
             output += done.output
         workspace = workspace_of(brief, ctx)
         commit = await workspace.snapshot(brief.task, base, commit_message(brief))

@@ -10,11 +10,15 @@ import msgspec
 
 from actors.job_messages import ContinueJob, HaltJob, PauseJob
 from actors.job_runner import JobRunner
+from actors.routing_desk import RoutingDesk
 from actors.session_maker import SessionMaker
 from sylk_ray.errors import SylkError
+from sylk_ray.hooks import SessionCreate
 from sylk_ray.jobs import Job
 from sylk_ray.messaging import DeadlinePassed, DeliveryError
-from sylk_ray.runtime import Agent, Context, handler
+from sylk_ray.routing import Route
+from sylk_ray.runtime import Context, handler
+from sylk_ray.runtime.directory import router_of
 from sylk_ray.runtime.fleet_messages import (
     CellDied,
     SessionLost,
@@ -46,12 +50,22 @@ from sylk_ray.sessions.messages import (
 from sylk_ray.sessions.records import ErrorRecord, Grants, IllegalSessionState
 from sylk_ray.sessions.repository import inspect_repository
 from sylk_ray.sessions.store import SessionStore
+from sylk_ray.speech.metrics import (
+    GetGlobalRouteMetrics,
+    GetRouteMetrics,
+    GlobalRouteMetrics,
+    SessionRouteMetrics,
+    sum_of,
+)
+from sylk_ray.speech.registry import GetSharedRoutes, LearnRoute
 from sylk_ray.tools import kill_tool_processes
+
+SHARED_ROUTES = 1_000
 
 _RESUMABLE = (JobState.PAUSED, JobState.SUSPENDED)
 
 
-class Guide(Agent[None]):
+class Guide(RoutingDesk):
     """Keeps the records of sessions and jobs, on disk and in memory. Handlers are concurrent, for making a session
     waits for processes and for git; what must not interleave for one session waits for its turn."""
 
@@ -64,12 +78,15 @@ class Guide(Agent[None]):
         self._maker = SessionMaker(self._store, ctx)
         self._foreground = Foreground(ctx.settings.home)
         self._naming = asyncio.Lock()
+        self._shared_routes: dict[str, Route] = {}
+        self.open_desk(ctx)
         await self._store.recover()
         await self._jobs.take_up()
 
     async def on_deactivate(self) -> None:
         """Stop the chores."""
         self._jobs.close()
+        self.close_desk()
 
     # -- jobs -------------------------------------------------------------------------------------------------
 
@@ -80,6 +97,7 @@ class Guide(Agent[None]):
         repository = await inspect_repository(Path(message.repo))
         if not message.queue and not self._jobs.line.has_room(self._store.jobs.values()):
             raise self._jobs.line.refuse()
+        await self._may_create(message.session or job.name, message.repo, job=job.name)
         async with self._naming:
             session, is_new = await self._maker.session_for(job, message.session, repository)
             job_id = f"j-{session.id[2:]}" if is_new else f"j-{secrets.token_hex(4)}"
@@ -192,6 +210,7 @@ class Guide(Agent[None]):
     async def create_session(self, message: CreateSession, ctx: Context) -> SessionRecord:
         """Make a standing session."""
         repository = await inspect_repository(Path(message.repo))
+        await self._may_create(message.name, message.repo, description=message.description)
         async with self._naming:
             session = await self._maker.make(message.name, repository, standing=True)
         session = msgspec.structs.replace(session, description=message.description, group=message.group)
@@ -331,6 +350,35 @@ class Guide(Agent[None]):
         await self._store.keep(session)
         await self._foreground.forget(session.id)
         return session
+
+    async def _may_create(self, name: str, repo: str, **settings: str) -> None:
+        """Hooks may say no to a session, or to a job in one, before anything of it is made. Raises Aborted."""
+        await self.hooks.run(SessionCreate(session=name, repository=repo, settings=settings))
+
+    # -- what is said -----------------------------------------------------------------------------------------
+
+    @handler()
+    async def learn_route(self, message: LearnRoute, ctx: Context) -> None:
+        """A text was understood in some session."""
+        self._shared_routes.pop(message.text, None)
+        self._shared_routes[message.text] = message.route
+        if len(self._shared_routes) > SHARED_ROUTES:
+            del self._shared_routes[next(iter(self._shared_routes))]
+
+    @handler(concurrent=True)
+    async def shared_routes(self, message: GetSharedRoutes, ctx: Context) -> dict[str, Route]:
+        """What was understood in all of them."""
+        return dict(self._shared_routes)
+
+    @handler(concurrent=True)
+    async def global_metrics(self, message: GetGlobalRouteMetrics, ctx: Context) -> GlobalRouteMetrics:
+        """How routing has gone everywhere."""
+        open_ones = [each.id for each in self._store.sessions.values() if each.state is SessionState.ACTIVE]
+        asking = (ctx.ask(router_of(session), GetRouteMetrics(), timeout=3) for session in open_ones)
+        answers = await asyncio.gather(*asking, return_exceptions=True)
+        told = [self.route_metrics(), *(each for each in answers if isinstance(each, SessionRouteMetrics))]
+        silent = [session for session, each in zip(open_ones, answers, strict=True) if isinstance(each, BaseException)]
+        return GlobalRouteMetrics(counts=sum_of([each.counts for each in told]), sessions=told, silent=silent)
 
     # -- the runtime ------------------------------------------------------------------------------------------
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Worker
+from actors.skills.inspector import INSPECTOR_SKILLS
+from sylk_ray.pipelines import Brief, Checker, Feedback, PipelineBus
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import Inspect, InspectorDone, SendBack, Test
-from sylk_ray.pipelines.worker import tool_context
+from sylk_ray.pipelines.worker import Waived, tool_context
+from sylk_ray.routing import TARGETS
 from sylk_ray.runtime import Context, handler
 from sylk_ray.tools import ChangedFile, Issue, inspect
+from sylk_ray.tools.specs import Inspection
 
 SHOWN = 50
 
 
-class Inspector(Worker):
+class Inspector(Checker):
     """Sends work back to the Engineer directly, or on to the Tester."""
 
     role = "inspector"
+    about = TARGETS["inspector"]
+    skills = INSPECTOR_SKILLS
+    answers_with = "get_issues"
 
     @handler()
     async def look(self, message: Inspect, ctx: Context) -> None:
@@ -27,7 +33,11 @@ class Inspector(Worker):
     async def _look(self, message: Inspect, ctx: Context) -> None:
         brief, work, loops = message.brief, message.work, message.loops
         bus = PipelineBus(ctx)
-        issues = await self.work(brief, self._inspect(brief, message, ctx))
+        try:
+            issues = await self.work(brief, self._inspect(brief, message, ctx))
+        except Waived:
+            issues = ()
+            await self.tell_waived(brief, ctx)
         errors = [issue for issue in issues if issue.severity == "error"]
         if issues:
             await ctx.publish(
@@ -55,7 +65,12 @@ class Inspector(Worker):
         ]
         tools = tool_context(brief, ctx, "inspector")
         return await self.tool(
-            "inspect", brief, lambda: inspect(inspection, changed, tools), ctx, result=tuple[Issue, ...]
+            "inspect",
+            brief,
+            inspection.model_dump(),
+            lambda given: inspect(Inspection.model_validate(given), changed, tools),
+            ctx,
+            result=tuple[Issue, ...],
         )
 
 

@@ -25,8 +25,13 @@ from actors.job_messages import (
     Tick,
 )
 from actors.job_reports import JobReports
-from sylk_ray.dag import Decision, Mode, NodeState, Outcome, Progress, Scheduler, Snapshot, Start, Stop, layers
+from actors.orchestrator_state import OrchestratorState, TaskEntry
+from actors.skills.orchestrator import ORCHESTRATOR_SKILLS
+from actors.task_desk import TaskDesk
+from sylk_ray.dag import Decision, NodeState, Outcome, Scheduler, Snapshot, Start, Stop, layers
+from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Lane
+from sylk_ray.hooks import AgentDelegate, runtime_hooks
 from sylk_ray.jobs import Job, graph_of
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines.messages import (
@@ -41,44 +46,27 @@ from sylk_ray.pipelines.messages import (
     StartPipeline,
     StopPipeline,
 )
-from sylk_ray.runtime import Agent, Context, Reminders, handler
+from sylk_ray.runtime import Context, Reminders, handler
 from sylk_ray.sessions import JobRecord, JobState
 from sylk_ray.sessions.directories import SessionDirectory, session_directory, write_atomically
 from sylk_ray.sessions.git import GitFailed
 from sylk_ray.sessions.ledger import JobLedger
-from sylk_ray.sessions.records import ErrorRecord, Loops, TaskRecord
+from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Plan, Workspace
+from sylk_ray.speech import CallSkill, Hear
+from sylk_ray.speech.tasks import TaskMessage
 
 MERGE_TRIES = 5
 
 
-class TaskEntry(msgspec.Struct, frozen=True):
-    """One task: its record for people, and where it stands in the graph."""
-
-    record: TaskRecord
-    progress: Progress
-
-
-class OrchestratorState(msgspec.Struct):
-    """The job's record, its tasks apart, and where its graph stands. The job itself is in the session's directory."""
-
-    record: JobRecord | None = None
-    graph: Mode = Mode()
-    tasks: dict[str, TaskEntry] = {}
-    running: bool = False
-    began_at: float = 0.0
-    checks_attempted: bool = False
-    end_told: bool = False
-    """Whether the Guide has heard of the job's end."""
-    admitted: set[tuple[str, int]] = msgspec.field(default_factory=set[tuple[str, int]])
-    """The attempts that FairShare has let in and that have not ended."""
-
-
-class Orchestrator(Agent[OrchestratorState]):
+class Orchestrator(TaskDesk):
     """One job at a time. All decisions are the scheduler's; this carries them out and reports what came of them."""
 
     role = "orchestrator"
     keyed = "tasks"
+    skills = ORCHESTRATOR_SKILLS
+    answers_with = "get_status"
+    about = "the work that is running: its status, pausing, cancelling"
 
     async def on_activate(self, ctx: Context) -> None:
         """Go on with the job that the state tells of, if there is one."""
@@ -319,8 +307,8 @@ class Orchestrator(Agent[OrchestratorState]):
             await self._carry_out(self._scheduler.tick(ctx.clock.now()), ctx)
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
-        """A job whose orchestrator cannot go on has failed, and says so."""
-        if self.state.running:
+        """A job whose orchestrator cannot go on has failed, and says so; not so when a person was refused something."""
+        if self.state.running and not isinstance(message, TaskMessage | Hear | CallSkill):
             await self._finish(JobState.FAILED, ctx, ErrorRecord.of(error))
 
     # -- carrying out -----------------------------------------------------------------------------------------
@@ -382,14 +370,22 @@ class Orchestrator(Agent[OrchestratorState]):
             return
         self.state.admitted.add(key)
         if task == CHECKS:
-            brief = brief_of_checks(self._job, self._ledger.record)
+            brief = brief_of_checks(self._job, self._ledger.record, self.state.waived.get(CHECKS, ()))
         else:
             self._scheduler.node_began(task, message.attempt, ctx.clock.now())
             start = next(each for each in self._scheduler.in_flight() if each.node.name == task)
             assert isinstance(start, Start)
-            brief = brief_of_task(self._job, self._ledger.record, start)
+            brief = brief_of_task(self._job, self._ledger.record, start, self.state.waived.get(task, ()))
             self._set_alarm()
         self._note_state()
+        hooks = runtime_hooks(ctx.settings.hooks)
+        delegation = AgentDelegate(session=ctx.address.session, agent=ctx.address, to="pipeline", task=task)
+        try:
+            await hooks.run(delegation)
+        except SylkError as refused:
+            failed = PipelineFailed(task, message.attempt, ErrorRecord.of(refused), Loops(), retryable=False)
+            await self.failed(failed, ctx)
+            return
         await ctx.tell(ctx.address.beside("pipeline", task), StartPipeline(brief))
 
     async def _stop(self, stop: Stop, ctx: Context) -> None:

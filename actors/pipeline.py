@@ -13,6 +13,7 @@ from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import (
     CHECKS,
     ChecksPassed,
+    DescribeTask,
     EngineerDone,
     FinishStopping,
     Implement,
@@ -26,7 +27,10 @@ from sylk_ray.pipelines.messages import (
     PipelineStopped,
     StartPipeline,
     StopPipeline,
+    TaskStatus,
     TesterDone,
+    Waive,
+    WaiveCheck,
     WorkerFailed,
 )
 from sylk_ray.pipelines.worker import kill_left_over, workspace_of
@@ -54,8 +58,12 @@ class PipelineAgent(Agent[PipelineState]):
         self._opening: asyncio.Task[str] | None = None
 
     async def on_activate(self, ctx: Context) -> None:
-        """Know what was stopped."""
+        """Know what was stopped; those whose check was waived may have died, and have forgotten it."""
         self._stopping = self.state.stopped
+        brief = self.state.brief
+        if brief is not None and not self.state.life.over:
+            for check in brief.waived:
+                ctx.notify(ctx.address.beside(check), WaiveCheck(brief.attempt))
 
     @handler()
     async def start(self, message: StartPipeline, ctx: Context) -> None:
@@ -135,6 +143,24 @@ class PipelineAgent(Agent[PipelineState]):
             self.state.life.loops = message.loops
             await self._fail(message.error, ctx, retryable=message.retryable)
 
+    @handler()
+    async def waive(self, message: Waive, ctx: Context) -> None:
+        """Go on without one of the checks, from the next one on that would be made, or from the one that runs."""
+        brief = self.state.brief
+        if brief is None or not self._current(message.attempt) or message.check in brief.waived:
+            return
+        self.state.brief = msgspec.structs.replace(brief, waived=(*brief.waived, message.check))
+        await ctx.tell_direct(ctx.address.beside(message.check), WaiveCheck(message.attempt))
+
+    @handler(concurrent=True)
+    async def describe(self, message: DescribeTask, ctx: Context) -> TaskStatus | None:
+        """How the attempt is going, and which files its worktree has changed so far."""
+        brief, life = self.state.brief, self.state.life
+        if brief is None:
+            return None
+        changed = [] if life.over else await workspace_of(brief, ctx).changed_files(brief.task)
+        return TaskStatus(brief.attempt, life.phase.value, life.loops, brief.waived, changed)
+
     @handler(concurrent=True)
     async def stop(self, message: StopPipeline, ctx: Context) -> None:
         """End the attempt: whatever it is at is cut short, and in its turn, after what came before, it is undone."""
@@ -159,6 +185,8 @@ class PipelineAgent(Agent[PipelineState]):
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """An error nobody foresaw fails the attempt: the orchestrator always hears."""
+        if isinstance(message, DescribeTask):
+            return  # whoever asked has the error
         if isinstance(message, StartPipeline):
             self.state.brief, self.state.life = message.brief, Lifecycle()
         if isinstance(message, StopPipeline | FinishStopping):

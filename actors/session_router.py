@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from actors.routing_desk import RoutingDesk
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Event
-from sylk_ray.runtime import Agent, Context, handler
+from sylk_ray.runtime import Context, handler
 from sylk_ray.runtime.dead_letters import DropDeadLetter, ListDeadLetters, RetryDeadLetter
 from sylk_ray.runtime.directory import FLEET, GroupDone, Located, Place, Resolve
 from sylk_ray.runtime.fleet_messages import ReleaseGroup
@@ -17,7 +18,7 @@ AT_ONCE = 500
 """Events of one message to a watcher."""
 
 
-class SessionRouter(Agent[None]):
+class SessionRouter(RoutingDesk):
     """Every message between agents of a session finds its way here; cells remember the answers.
 
     The session's history is in its journal, where whoever has something to tell writes it; the router reads what is
@@ -33,10 +34,12 @@ class SessionRouter(Agent[None]):
         self._watchers: set[Address] = set()
         self._spread_to = await ctx.journal.last_event()
         self._forget_nobody = ctx.on_cell_lost(self._cell_lost)
+        self.open_desk(ctx)
 
     async def on_deactivate(self) -> None:
         """Hear of lost cells no more."""
         self._forget_nobody()
+        self.close_desk()
 
     def _cell_lost(self, cell: str) -> None:
         for address in [address for address, known in self._routes.items() if known == cell]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Worker
+from actors.skills.tester import TESTER_SKILLS
+from sylk_ray.pipelines import Brief, Checker, Feedback, PipelineBus
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import SendBack, Test, TesterDone
-from sylk_ray.pipelines.worker import tool_context
+from sylk_ray.pipelines.worker import Waived, tool_context
+from sylk_ray.routing import TARGETS
 from sylk_ray.runtime import Context, handler
 from sylk_ray.tools import TestFailure, TestReport, run_tests
+from sylk_ray.tools.specs import Testing
 
 SHOWN = 20
 
 
-class Tester(Worker):
+class Tester(Checker):
     """Sends failing work back to the Engineer directly, or tells the pipeline that it passes."""
 
     role = "tester"
+    about = TARGETS["tester"]
+    skills = TESTER_SKILLS
+    answers_with = "get_results"
 
     @handler()
     async def test(self, message: Test, ctx: Context) -> None:
@@ -25,7 +31,11 @@ class Tester(Worker):
     async def _test(self, message: Test, ctx: Context) -> None:
         brief, work, loops = message.brief, message.work, message.loops
         bus = PipelineBus(ctx)
-        report = await self.work(brief, self._run(brief, ctx))
+        try:
+            report = await self.work(brief, self._run(brief, ctx))
+        except Waived:
+            report = None
+            await self.tell_waived(brief, ctx)
         if report is None:
             await bus.to_pipeline(TesterDone(brief.attempt, loops, work))
             return
@@ -52,7 +62,14 @@ class Tester(Worker):
         if testing is None:
             return None
         tools = tool_context(brief, ctx, "tester")
-        return await self.tool("test", brief, lambda: run_tests(testing, tools), ctx, result=TestReport)
+        return await self.tool(
+            "test",
+            brief,
+            testing.model_dump(),
+            lambda given: run_tests(Testing.model_validate(given), tools),
+            ctx,
+            result=TestReport,
+        )
 
 
 def describe(failure: TestFailure) -> str:

@@ -17,6 +17,9 @@ from sylk_ray.tools.specs import Action, Inspection, Limits, Sandbox, Spec, Test
 
 By = Literal["inspector", "tester", "merge"]
 
+Check = Literal["inspector", "tester"]
+"""Who judges work."""
+
 CHECKS = "session-checks"
 """The name of the pipeline without an Engineer that judges the session's branch; no task can have it."""
 
@@ -52,6 +55,8 @@ class Brief(msgspec.Struct, frozen=True):
     """How urgent the task's tools are among the session's."""
     base: str = ""
     """For the session's checks: the commit that the session started from."""
+    waived: tuple[Check, ...] = ()
+    """The checks that a person has let the task pass without."""
 
     @property
     def assignment(self) -> Assignment:
@@ -118,6 +123,28 @@ class FinishStopping(Message, frozen=True):
     """The pipeline to itself: the attempt that was cut short is to be cleared away."""
 
     attempt: int
+
+
+class Waive(Message, frozen=True):
+    """A person lets the attempt pass without one of its checks, from now on, also if that is at work."""
+
+    attempt: int
+    check: Check
+
+
+class TaskStatus(msgspec.Struct, frozen=True):
+    """How an attempt is going, as its pipeline knows it."""
+
+    attempt: int
+    phase: str
+    loops: Loops
+    waived: tuple[Check, ...] = ()
+    files_changed: list[str] = []
+    """Of its worktree as it is now, against the commit that it began from."""
+
+
+class DescribeTask(Request[TaskStatus | None], frozen=True):
+    """How is the attempt going? None when there is none."""
 
 
 # -- pipeline to orchestrator --------------------------------------------------------------------------------------
@@ -274,6 +301,12 @@ class WorkerFailed(Message, frozen=True):
 
 class StopWork(Request[None], frozen=True):
     """Pipeline to any of the three: stop what you do for this attempt and before; answered when nothing runs."""
+
+    attempt: int
+
+
+class WaiveCheck(Message, frozen=True):
+    """Pipeline to Inspector or Tester: let the work of this attempt pass, also what you are at."""
 
     attempt: int
 

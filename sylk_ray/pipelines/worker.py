@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import functools
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -14,12 +14,14 @@ import msgspec
 
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Request as Lease
+from sylk_ray.hooks import Aborted, ToolAfter, ToolBefore, runtime_hooks
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines.bus import PipelineBus
-from sylk_ray.pipelines.messages import Brief, FinishWork, SlotWait, StopWork, WorkerFailed
-from sylk_ray.runtime import Agent, Context, handler
+from sylk_ray.pipelines.messages import Brief, FinishWork, SlotWait, StopWork, WaiveCheck, WorkerFailed
+from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Workspace
+from sylk_ray.speech import Conversant
 from sylk_ray.tools import ToolContext, kill_tool_processes
 
 ResultT = TypeVar("ResultT")
@@ -32,7 +34,11 @@ class Stopped(Exception):
     """The work was stopped from outside; there is nothing to report."""
 
 
-class Worker(Agent[None]):
+class Waived(Exception):
+    """A person lets the work pass without this check."""
+
+
+class Worker(Conversant[None]):
     """Runs its work as a task of its own, so that StopWork can cancel it while the handler waits for it."""
 
     durable = True
@@ -56,27 +62,57 @@ class Worker(Agent[None]):
         be begun, for that it was stopped is not in the journal."""
 
     async def work(self, brief: Brief, doing: Coroutine[Any, Any, ResultT]) -> ResultT:
-        """Do it, unless the attempt was stopped; raises Stopped when it was, before or meanwhile."""
-        if brief.attempt <= self._stopped_attempt:
+        """Do it, unless the attempt was stopped, or this check of it waived; raises Stopped or Waived when it was,
+        before or meanwhile."""
+        if reason := self._called_off(brief):
             doing.close()
-            raise Stopped
+            raise reason
         task = self._task = asyncio.create_task(doing, name=f"work of {brief.session}/{self.role}/{brief.task}")
         try:
             return await task
         except asyncio.CancelledError:
-            if brief.attempt <= self._stopped_attempt:
-                raise Stopped from None
+            if reason := self._called_off(brief):
+                raise reason from None
             task.cancel()
             await asyncio.wait([task])
             raise
         finally:
             self._task = None
 
+    def _called_off(self, brief: Brief) -> Exception | None:
+        return Stopped() if brief.attempt <= self._stopped_attempt else None
+
     async def tool(
-        self, name: str, brief: Brief, doing: Callable[[], Awaitable[ResultT]], ctx: Context, *, result: Any
+        self,
+        name: str,
+        brief: Brief,
+        arguments: Mapping[str, Any],
+        doing: Callable[[Mapping[str, Any]], Awaitable[ResultT]],
+        ctx: Context,
+        *,
+        result: Any,
     ) -> ResultT:
         """Run a tool as a step, with the worktree's commit before and after it: completed, it is never run again;
-        cut off with its cell, what it left is killed, the worktree put back, and the tool run anew."""
+        cut off with its cell, what it left is killed, the worktree put back, and the tool run anew.
+
+        The hooks of ``tool.before`` may change the ``arguments``, or refuse (Aborted); they and those of ``tool.after``
+        are asked again when the handler runs again, also where the tool is not.
+        """
+        hooks = runtime_hooks(ctx.settings.hooks)
+        wanted = ToolBefore(session=brief.session, agent=ctx.address, tool=name, arguments=arguments)
+        given = (await hooks.run(wanted)).arguments
+        after = ToolAfter(session=brief.session, agent=ctx.address, tool=name, arguments=given)
+        try:
+            done = await self._as_step(name, brief, lambda: doing(given), ctx, result)
+        except SylkError as error:
+            await hooks.run(msgspec.structs.replace(after, error=str(error)))
+            raise
+        await hooks.run(msgspec.structs.replace(after, result=done))
+        return done
+
+    async def _as_step(
+        self, name: str, brief: Brief, doing: Callable[[], Awaitable[ResultT]], ctx: Context, result: Any
+    ) -> ResultT:
         workspace = workspace_of(brief, ctx)
 
         async def undo(before: str) -> None:
@@ -110,7 +146,8 @@ class Worker(Agent[None]):
         except Stopped:
             ctx.log.info("%s was stopped", ctx.address)
         except SylkError as error:
-            failed = WorkerFailed(brief.attempt, loops, ErrorRecord.of(error), retryable=error.exit_code != 2)
+            retryable = error.exit_code != 2 and not isinstance(error, Aborted)
+            failed = WorkerFailed(brief.attempt, loops, ErrorRecord.of(error), retryable=retryable)
             await PipelineBus(ctx).to_pipeline(failed)
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
@@ -119,6 +156,34 @@ class Worker(Agent[None]):
         if isinstance(brief, Brief):
             failed = WorkerFailed(brief.attempt, getattr(message, "loops", Loops()), ErrorRecord.of(error))
             await PipelineBus(ctx).to_pipeline(failed)
+
+
+class Checker(Worker):
+    """The base of Inspector and Tester: work whose verdict a person may do without."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waived_attempt = 0
+
+    def may_rest(self) -> bool:
+        """Not while it has something to remember that is only here."""
+        return not self._waived_attempt
+
+    @handler(concurrent=True)
+    async def waive(self, message: WaiveCheck, ctx: Context) -> None:
+        """Cancel the check that runs; later ones of the attempt are not begun."""
+        self._waived_attempt = max(self._waived_attempt, message.attempt)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    def _called_off(self, brief: Brief) -> Exception | None:
+        waived = self.role in brief.waived or brief.attempt == self._waived_attempt
+        return super()._called_off(brief) or (Waived() if waived else None)
+
+    async def tell_waived(self, brief: Brief, ctx: Context) -> None:
+        """For people: the work goes on without this check."""
+        await ctx.publish("check.waived", task=brief.task, check=self.role, attempt=brief.attempt)
 
 
 def workspace_of(brief: Brief, ctx: Context) -> Workspace:

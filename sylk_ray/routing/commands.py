@@ -43,7 +43,10 @@ class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     help: str
     arguments: tuple[Parameter, ...] = ()
     options: tuple[Parameter, ...] = ()
-    implemented: bool = False
+    skill: str = ""
+    """The skill of the agent that carries it out; empty while there is none."""
+    stand_in: str = ""
+    """Another agent that has that skill, and does it where the agent is not there."""
 
     def __post_init__(self) -> None:
         if any(each.kind == "rest" for each in (*self.arguments[:-1], *self.options)):

@@ -117,10 +117,6 @@ class SlashCommand(msgspec.Struct, frozen=True):
             raise InputError(f'the agent "{self.agent}" has no command /{self.name}')
         return found
 
-    @property
-    def implemented(self) -> bool:
-        return self.command.implemented
-
 
 class FreeText(msgspec.Struct, frozen=True):
     """Anything else, for the classifier."""

@@ -66,6 +66,9 @@ class JobLedger:
         """Why the job failed, of its failed tasks."""
         failed = [task for task in self.record.tasks.values() if task.state == NodeState.FAILED]
         names = ", ".join(task.name for task in failed)
+        if not failed:
+            ended = [task for task in self.record.tasks.values() if task.state == NodeState.CANCELLED]
+            return ErrorRecord("tasks_interrupted", f"{', '.join(task.name for task in ended)} did not come to an end")
         # Of several tasks each has a hint of its own; one of them here would pass for the answer to all.
         error = failed[0].error if len(failed) == 1 else None
         return ErrorRecord("tasks_failed", f"{names} failed", error.hint if error else "")

@@ -117,6 +117,8 @@ class TaskRecord(msgspec.Struct, frozen=True):
     reason: str = ""
     """Why it was skipped or cancelled."""
     error: ErrorRecord | None = None
+    waived: list[str] = []
+    """The checks that a person has let it pass without: ``inspector``, ``tester``."""
 
 
 class JobState(StrEnum):

@@ -138,6 +138,18 @@ class Workspace:
             )
         )
 
+    async def changed_files(self, task: str) -> list[str]:
+        """The files of a task's worktree that are not as they were when it was opened, committed or not; none when
+        there is no worktree now."""
+        with contextlib.suppress(GitFailed):
+            git = await self._git_of(task)
+            base = await git.line("merge-base", "HEAD", f"refs/heads/{self.branch}")
+            # Submodules are not looked into: git would obey the configuration that it finds there.
+            changed = await git.run("diff", "--name-only", "--no-ext-diff", "--ignore-submodules=all", "-z", base)
+            new = await git.run("ls-files", "--others", "--exclude-standard", "-z")
+            return sorted({name for name in f"{changed}{new}".split("\0") if name})
+        return []
+
     async def message_of(self, commit: str) -> str:
         """A commit's message."""
         return await self._git.run("show", "--no-patch", "--format=%B", commit)

@@ -1,8 +1,11 @@
-"""A pipeline that is stopped: nothing of the attempt begins any more, also when its cell dies in between."""
+"""A pipeline that is stopped: nothing of the attempt begins any more, also when its cell dies in between. And one whose
+checks a person waives."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,14 @@ from actors.engineer import Engineer
 from actors.inspector import Inspector
 from actors.pipeline import PipelineAgent
 from sylk_ray.config import Settings
+from sylk_ray.fairness import Request as Lease
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import Address, Message
 from sylk_ray.messaging.wire import Envelope
 from sylk_ray.pipelines.messages import (
     Assignment,
     Brief,
+    DescribeTask,
     FinishStopping,
     MergeWork,
     PipelineFailed,
@@ -27,6 +32,8 @@ from sylk_ray.pipelines.messages import (
     PipelineStopped,
     StartPipeline,
     StopPipeline,
+    TaskStatus,
+    Waive,
 )
 from sylk_ray.runtime import (
     Agent,
@@ -75,6 +82,17 @@ class Recorder(Agent[HeardState]):
         self.heard.append(message)
 
 
+class OpenDoor:
+    """In the place of FairShare: everyone may go on."""
+
+    @contextlib.asynccontextmanager
+    async def held(self, request: Lease) -> AsyncGenerator[None]:
+        yield
+
+    def close(self) -> None:
+        pass
+
+
 @pytest.fixture
 async def host(tmp_path):
     FakeRouter.places, FakeRouter.events, Recorder.heard = {}, [], []
@@ -88,6 +106,7 @@ async def host(tmp_path):
         clock=SystemClock(),
         settings=Settings(home=tmp_path / "home"),
     )
+    host.leases = OpenDoor()  # type: ignore[assignment]
     transport.join("a", host.receive)
     await host.open_session(SessionBinding("s", "a"))
     yield host
@@ -155,3 +174,68 @@ async def test_it_is_stopped_as_well_when_the_start_was_not_handled_before_its_c
     assert Recorder.heard[-1] == PipelineStopped("a", 1)
     assert not workspace.directory.worktree("a").exists()
     assert await journal.pending() == []
+
+
+def checked_by(brief: Brief, *, inspector: str = "", tester: str = "") -> Brief:
+    """An attempt that writes a file, and is checked by commands."""
+    lines = ["name: j", "tasks:", "  a:", "    engineer: [{write: {path: y, content: '2'}}]"]
+    if inspector:
+        lines.append(f"    inspector: {{tools: [{{name: look, run: '{inspector}', files: '**'}}]}}")
+    if tester:
+        lines.append(f"    tester: {{run: '{tester}'}}")
+    task = load_job("\n".join(lines), source="job.yaml").tasks["a"]
+    assignment = Assignment(engineer=task.engineer, inspector=task.inspector, tester=task.tester)
+    return msgspec.structs.replace(brief, assignment_json=assignment.model_dump_json())
+
+
+async def until_phase(phase: str) -> None:
+    async with asyncio.timeout(10):
+        while not any(isinstance(each, PipelinePhase) and each.phase == phase for each in Recorder.heard):
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(("check", "phase"), [("inspector", "inspecting"), ("tester", "testing")])
+async def test_a_check_that_is_waived_while_it_runs_is_ended_and_the_work_passes(host, brief, workspace, check, phase):
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief, **{check: "sleep 979"})), timeout=5)
+    await until_phase(phase)
+    await host.tell(ORCHESTRATOR, PIPELINE, Waive(1, check), timeout=5)
+    (merge,) = [each for each in await until_heard(MergeWork) if isinstance(each, MergeWork)]
+    assert merge.result.files_changed == ["y"]
+
+
+@pytest.mark.parametrize("check", ["inspector", "tester"])
+async def test_a_check_that_was_waived_before_is_not_begun(host, brief, workspace, check):
+    waived = msgspec.structs.replace(checked_by(brief, **{check: "exit 1"}), waived=(check,))
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(waived), timeout=5)
+    await until_heard(MergeWork)
+
+
+async def test_a_waived_check_of_an_earlier_attempt_means_nothing_for_a_later_one(host, brief, workspace):
+    failing = checked_by(brief, tester="exit 1")
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(failing), timeout=5)
+    await until_heard(PipelineFailed)
+    await host.tell(ORCHESTRATOR, PIPELINE, Waive(1, "tester"), timeout=5)
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(msgspec.structs.replace(failing, attempt=2)), timeout=5)
+    async with asyncio.timeout(10):
+        while sum(isinstance(each, PipelineFailed) for each in Recorder.heard) < 2:
+            await asyncio.sleep(0.01)
+    assert not any(isinstance(each, MergeWork) for each in Recorder.heard)
+
+
+async def test_a_tester_that_died_hears_again_that_it_is_waived(host, brief, workspace):
+    """The pipeline knows what was waived, and tells it whenever it comes to life."""
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief, tester="sleep 979")), timeout=5)
+    await until_phase("testing")
+    agent = host._slots[PIPELINE].agent
+    agent.state.brief = msgspec.structs.replace(agent.state.brief, waived=("tester",))
+    await agent.on_activate(Context(host, PIPELINE))
+    await until_heard(MergeWork)
+
+
+async def test_an_attempt_tells_how_it_is_going_and_what_it_has_changed(host, brief, workspace):
+    assert await host.ask(ORCHESTRATOR, PIPELINE, DescribeTask(), timeout=5) is None
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief, tester="sleep 979")), timeout=5)
+    await until_phase("testing")
+    status = await host.ask(ORCHESTRATOR, PIPELINE, DescribeTask(), timeout=5)
+    assert isinstance(status, TaskStatus)
+    assert (status.attempt, status.phase, status.files_changed) == (1, "testing", ["y"])

@@ -1,0 +1,79 @@
+"""What an Inspector can do when it is asked to."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from actors.skills.bench import bench, latest_by_task
+from actors.skills.looking import LOOKING
+from actors.skills.quality import run_formatter_check, run_linter, run_type_checker, told
+from sylk_ray.jobs import Job
+from sylk_ray.skills import skill
+from sylk_ray.speech import Heard, NoSuchJob, SkillCall
+from sylk_ray.speech.receivers import MAIN
+from sylk_ray.tools import ChangedFile, inspect
+from sylk_ray.tools.paths import matches
+from sylk_ray.tools.specs import Inspection
+
+Call = SkillCall[Any]
+Severity = Literal["critical", "high", "medium", "low", "all"]
+
+_MEANT: dict[Severity, tuple[str, ...]] = {
+    "critical": ("error",),
+    "high": ("error",),
+    "medium": ("warning",),
+    "low": ("info",),
+    "all": ("error", "warning", "info"),
+}
+
+
+@skill(domain="validation", keywords=["issues", "problems", "warnings"], tier="core", only_looks=True)
+async def get_issues(ctx: Call, severity: Severity = "all") -> Heard:
+    """List the issues that the Inspectors of this session have found, each task's latest.
+
+    Args:
+        severity: Only of this severity.
+    """
+    found: dict[str, list[str]] = {}
+    for task, event in (await latest_by_task(ctx.ctx, "inspector.issues")).items():
+        if ctx.address.name in (MAIN, task):
+            issues: list[str] = event.data.get("issues", [])
+            kept = [issue for issue in issues if any(f" {each}: " in issue for each in _MEANT[severity])]
+            found |= {task: kept} if kept else {}
+    lines = [line for task, issues in found.items() for line in (f"{task}:", *(f"  {issue}" for issue in issues))]
+    return Heard("\n".join(lines) or "no issues were found", {"issues": found})
+
+
+@skill(domain="validation", keywords=["validate", "check all"], tier="core")
+async def validate_full(ctx: Call, what: str = "") -> Heard:
+    """Check everything that the session has changed with the checks that its job declares.
+
+    Args:
+        what: Only files that match this glob.
+    """
+    async with bench(ctx.ctx, "inspector") as here:
+        if here.job is None:
+            raise NoSuchJob("no job has run in this session", hint="submit one: `sylk submit JOB.yaml`")
+        changes = await here.workspace.changes("", here.base, here.head or "HEAD")
+        changed = [
+            ChangedFile(change.path, frozenset(change.added_lines), change.added, change.removed)
+            for change in changes
+            if not what or matches(what, change.path)
+        ]
+        inspection = _declared(here.job)
+        if not inspection.tools and not inspection.forbid:
+            return Heard("the job declares no checks", {"issues": []})
+        return told(await inspect(inspection, changed, here.tools))
+
+
+def _declared(job: Job) -> Inspection:
+    """The checks at the job's end; if there are none, those of its tasks."""
+    if job.finally_ is not None and job.finally_.inspector is not None:
+        return job.finally_.inspector
+    tools = {
+        check.name: check for task in job.tasks.values() if task.inspector is not None for check in task.inspector.tools
+    }
+    return Inspection(tools=tuple(tools.values()))
+
+
+INSPECTOR_SKILLS = (*LOOKING, get_issues, validate_full, run_linter, run_formatter_check, run_type_checker)

@@ -1,0 +1,142 @@
+"""What a person says to a task of the job that runs: ``/task <name> <action>``."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+from actors.orchestrator_state import OrchestratorState
+from actors.task_views import describe_task, task_data
+from sylk_ray.dag import Decision, NodeState, Scheduler
+from sylk_ray.errors import InputError
+from sylk_ray.messaging import DeliveryError
+from sylk_ray.pipelines.messages import CHECKS, Check, DescribeTask, TaskStatus, Waive
+from sylk_ray.routing import find_task
+from sylk_ray.runtime import Context, handler
+from sylk_ray.sessions.ledger import JobLedger
+from sylk_ray.sessions.records import TaskRecord
+from sylk_ray.speech import Conversant, Heard, NeedsModel, NoSuchJob
+from sylk_ray.speech.tasks import (
+    UserIgnoreInspector,
+    UserIgnoreTester,
+    UserStopHandoff,
+    UserTaskInterrupt,
+    UserTaskPrompt,
+    UserTaskQuery,
+    UserTriggerHandoff,
+)
+
+_OVER = frozenset({NodeState.SUCCEEDED, NodeState.FAILED, NodeState.SKIPPED, NodeState.CANCELLED})
+
+
+class TaskOver(InputError):
+    """A person wants something of a task that has ended."""
+
+    code = "task_over"
+
+
+class TaskDesk(Conversant[OrchestratorState]):
+    """Half of the orchestrator: it takes a person's word about one task, and passes it on to the task's pipeline if
+    that is at work. What it promises holds for later attempts too, and is in the journal before it is answered."""
+
+    _ledger: JobLedger
+    _scheduler: Scheduler
+
+    @abstractmethod
+    async def _carry_out(self, decisions: Iterable[Decision], ctx: Context) -> None: ...
+
+    @abstractmethod
+    def _note_state(self) -> None: ...
+
+    @handler(concurrent=True)
+    async def query(self, message: UserTaskQuery, ctx: Context) -> Heard:
+        """How it is going, and what its worktree has changed so far."""
+        name, record = self._find(message.task)
+        status: TaskStatus | None = None
+        if record.state == NodeState.RUNNING:
+            try:
+                status = await ctx.ask(ctx.address.beside("pipeline", name), DescribeTask(), timeout=10)
+            except DeliveryError as problem:
+                ctx.log.warning("the pipeline of %s did not say how it is going: %s", name, problem)
+        return Heard(describe_task(record, status, ctx.clock.now()), task_data(record, status))
+
+    @handler()
+    async def interrupt(self, message: UserTaskInterrupt, ctx: Context) -> Heard:
+        """End the task: it is cancelled, and what depends on it is skipped; the rest goes on."""
+        name, record = self._at_work(message.task)
+        if name == CHECKS:
+            raise TaskOver("the session's checks are not a task", hint="`sylk cancel` ends the whole job")
+        decisions = self._scheduler.interrupt(name, message.reason or "a person interrupted it", ctx.clock.now())
+        await self._told(name, "interrupt", message.reason, ctx)
+        await self._carry_out(decisions, ctx)
+        return Heard(f"{name} is {'being ended' if decisions else 'cancelled'}", {"task": name, "was": record.state})
+
+    @handler()
+    async def ignore_inspector(self, message: UserIgnoreInspector, ctx: Context) -> Heard:
+        """Let its work pass without the Inspector."""
+        return await self._ignore(message.task, "inspector", message.reason, ctx)
+
+    @handler()
+    async def ignore_tester(self, message: UserIgnoreTester, ctx: Context) -> Heard:
+        """Let its work pass without the Tester."""
+        return await self._ignore(message.task, "tester", message.reason, ctx)
+
+    async def _ignore(self, task: str, check: Check, reason: str, ctx: Context) -> Heard:
+        name, record = self._at_work(task)
+        data = {"task": name, "ignored": check}
+        before = self.state.waived.get(name, ())
+        if check in before:
+            return Heard(f"the {check} is ignored for {name} already", data)
+        self.state.waived = {**self.state.waived, name: (*before, check)}
+        await self._told(name, f"ignore_{check}", reason, ctx)
+        if name != CHECKS:
+            self._ledger.task(name, waived=[*before, check])
+        elif self._ledger.record.checks is not None:
+            self._ledger.checks(CHECKS, ctx.clock.now(), waived=[*before, check])
+        self._note_state()
+        if record.state == NodeState.RUNNING:
+            await ctx.tell(ctx.address.beside("pipeline", name), Waive(record.attempts, check))
+        return Heard(f"{name} goes on without the {check}", data)
+
+    @handler()
+    async def prompt(self, message: UserTaskPrompt, ctx: Context) -> Heard:
+        """For an Engineer that thinks."""
+        raise self._declared(message.task, "a prompt")
+
+    @handler()
+    async def hand_off(self, message: UserTriggerHandoff, ctx: Context) -> Heard:
+        """For an Engineer whose context fills up."""
+        raise self._declared(message.task, "a handoff")
+
+    @handler()
+    async def stop_handoff(self, message: UserStopHandoff, ctx: Context) -> Heard:
+        """The same."""
+        raise self._declared(message.task, "a handoff")
+
+    def _declared(self, task: str, what: str) -> NeedsModel:
+        name, _ = self._at_work(task)
+        return NeedsModel(
+            f"{what} means nothing to {name}: its Engineer does the actions that the job declares",
+            hint="query, interrupt, ignore_inspector and ignore_tester work for every task",
+        )
+
+    async def _told(self, task: str, action: str, reason: str, ctx: Context) -> None:
+        await ctx.publish("task.told", task=task, action=action, reason=reason)
+
+    def _find(self, task: str) -> tuple[str, TaskRecord]:
+        """By its whole name, or the one that it can only mean. Raises UnknownTask, AmbiguousTask, NoSuchJob."""
+        job = self.state.record
+        if job is None:
+            raise NoSuchJob("no job has run in this session", hint="submit one: `sylk submit JOB.yaml`")
+        records = {name: entry.record for name, entry in self.state.tasks.items()}
+        if job.checks is not None:
+            records[CHECKS] = job.checks
+        name = find_task(task, records)
+        return name, records[name]
+
+    def _at_work(self, task: str) -> tuple[str, TaskRecord]:
+        """Raises TaskOver as well."""
+        name, record = self._find(task)
+        if not self.state.running or record.state in _OVER:
+            raise TaskOver(f"{name} has ended: it is {record.state}", hint="see `sylk jobs`")
+        return name, record

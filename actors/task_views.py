@@ -1,0 +1,81 @@
+"""How a job and its tasks are going, in words and as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from sylk_ray.pipelines.messages import TaskStatus
+from sylk_ray.sessions import JobRecord
+from sylk_ray.sessions.records import TaskRecord
+
+SHOWN_FILES = 10
+
+
+def describe_task(record: TaskRecord, status: TaskStatus | None, now: float) -> str:
+    """Some lines on one task; ``status`` is what its pipeline says while it is at work."""
+    phase = status.phase if status is not None else record.phase
+    head = f"{record.name}: {record.state}" + (f", {phase}" if phase and record.state == "running" else "")
+    if record.attempts > 1:
+        head += f", attempt {record.attempts}"
+    if record.started_at:
+        head += f", {_seconds(record, status, now):.0f} s"
+    lines = [head]
+    loops = status.loops if status is not None else record.loops
+    sent_back = [f"by the {who} {times}x" for who, times in _loops(loops) if times]
+    if sent_back:
+        lines.append(f"sent back {' and '.join(sent_back)}")
+    if record.waived:
+        lines.append(f"goes without the {' and the '.join(record.waived)}")
+    if record.reason:
+        lines.append(f"because {record.reason}" if not record.reason.startswith("because") else record.reason)
+    if record.error is not None:
+        lines.append(f"error: {record.error.message.splitlines()[0]}")
+    files = status.files_changed if status is not None else record.files_changed
+    if files:
+        more = f" and {len(files) - SHOWN_FILES} more" if len(files) > SHOWN_FILES else ""
+        lines.append(f"changed: {', '.join(files[:SHOWN_FILES])}{more}")
+    if record.commit:
+        lines.append(f"merged as {record.commit[:10]}")
+    return "\n".join(lines)
+
+
+def describe_job(record: JobRecord, tasks: Iterable[TaskRecord], *, detailed: bool, now: float) -> str:
+    """A line on the job, one on what runs, and with ``detailed`` one on each task."""
+    known = list(tasks)
+    states = Counter(task.state for task in known)
+    counts = ", ".join(f"{count} {state}" for state, count in states.items())
+    lines = [f"job {record.name} ({record.job_id}) is {record.status}: {counts or 'no tasks yet'}"]
+    if detailed:
+        lines += [f"  {describe_task(task, None, now).splitlines()[0]}" for task in known]
+    else:
+        lines += [f"  {task.name}: {task.phase or task.state}" for task in known if task.state == "running"]
+    if record.checks is not None:
+        lines.append(f"  the session's checks: {record.checks.phase or record.checks.state}")
+    if record.error is not None:
+        lines.append(f"error: {record.error.message}")
+    return "\n".join(lines)
+
+
+def task_data(record: TaskRecord, status: TaskStatus | None) -> dict[str, Any]:
+    """The same for programs."""
+    told: dict[str, Any] = msgspec.to_builtins(record)
+    if status is not None:
+        told |= {
+            "phase": status.phase,
+            "loops": msgspec.to_builtins(status.loops),
+            "files_changed": status.files_changed,
+        }
+    return told
+
+
+def _seconds(record: TaskRecord, status: TaskStatus | None, now: float) -> float:
+    at_work = status is not None or record.state == "running"
+    return now - record.started_at if at_work else record.duration_s
+
+
+def _loops(loops: Any) -> list[tuple[str, int]]:
+    return [(name, getattr(loops, name)) for name in ("inspector", "tester")]

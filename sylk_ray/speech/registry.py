@@ -1,0 +1,50 @@
+"""Whom a session knows beyond the agents that every session has, and the routes that all sessions share."""
+
+from __future__ import annotations
+
+from sylk_ray.messaging import Address, Message, Request
+from sylk_ray.routing import Route
+
+
+class RegisterAgent(Request[None], frozen=True):
+    """To a session's router (of one of its agents), or to the Guide (of a shared one): it can be spoken to by this name
+    from now on. Registered again, it has moved."""
+
+    name: str
+    address: Address
+
+
+class UnregisterAgent(Request[bool], frozen=True):
+    """It can be spoken to no more; whether there was one of that name."""
+
+    name: str
+
+
+class ListAgents(Request[dict[str, str]], frozen=True):
+    """Whom one can speak to there, and what each is for."""
+
+
+class LearnRoute(Message, frozen=True):
+    """A session's router to the Guide: this text was classified, for whoever says it next."""
+
+    text: str
+    route: Route
+
+
+class GetSharedRoutes(Request[dict[str, Route]], frozen=True):
+    """To the Guide: the routes that were learnt in all sessions, the latest at the end."""
+
+
+class KnownRoutes:
+    """A copy of the shared routes, to look at."""
+
+    def __init__(self, routes: dict[str, Route] | None = None) -> None:
+        self._routes = routes or {}
+
+    def replace(self, routes: dict[str, Route]) -> None:
+        """By a newer copy."""
+        self._routes = {" ".join(text.split()): route for text, route in routes.items()}
+
+    def peek(self, text: str) -> Route | None:
+        """The route of a text, if it is known."""
+        return self._routes.get(" ".join(text.split()))

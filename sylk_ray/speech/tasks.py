@@ -1,0 +1,85 @@
+"""What a person says to one task of a job: ``/task <name> <action> ["..."]``, by way of the session's orchestrator.
+
+``task`` is the name as the person wrote it. Source: "Guide Integration for /task Command" of the spec.
+"""
+
+from __future__ import annotations
+
+from sylk_ray.messaging import Request
+from sylk_ray.routing import TaskAction, TaskCommand
+from sylk_ray.speech.messages import Heard
+
+
+class UserTaskPrompt(Request[Heard], frozen=True):
+    """Have the task's Engineer take something into account."""
+
+    task: str
+    text: str
+
+
+class UserTaskQuery(Request[Heard], frozen=True):
+    """Ask how a task is going."""
+
+    task: str
+    text: str
+
+
+class UserTaskInterrupt(Request[Heard], frozen=True):
+    """End a task: it is cancelled, and what depends on it is skipped."""
+
+    task: str
+    reason: str = ""
+
+
+class UserIgnoreInspector(Request[Heard], frozen=True):
+    """Let the task's work pass without the Inspector, from now on."""
+
+    task: str
+    reason: str = ""
+
+
+class UserIgnoreTester(Request[Heard], frozen=True):
+    """Let the task's work pass without the Tester, from now on."""
+
+    task: str
+    reason: str = ""
+
+
+class UserTriggerHandoff(Request[Heard], frozen=True):
+    """Hand the task over to a new pipeline."""
+
+    task: str
+    reason: str = ""
+
+
+class UserStopHandoff(Request[Heard], frozen=True):
+    """Keep the task with the pipeline that has it."""
+
+    task: str
+    reason: str = ""
+
+
+TaskMessage = (
+    UserTaskPrompt
+    | UserTaskQuery
+    | UserTaskInterrupt
+    | UserIgnoreInspector
+    | UserIgnoreTester
+    | UserTriggerHandoff
+    | UserStopHandoff
+)
+
+_MESSAGES: dict[TaskAction, type[TaskMessage]] = {
+    TaskAction.PROMPT: UserTaskPrompt,
+    TaskAction.QUERY: UserTaskQuery,
+    TaskAction.INTERRUPT: UserTaskInterrupt,
+    TaskAction.IGNORE_INSPECTOR: UserIgnoreInspector,
+    TaskAction.IGNORE_TESTER: UserIgnoreTester,
+    TaskAction.HANDOFF: UserTriggerHandoff,
+    TaskAction.STOP_HANDOFF: UserStopHandoff,
+}
+
+
+def message_of(command: TaskCommand) -> TaskMessage:
+    """The message that carries a command out."""
+    return _MESSAGES[command.action](command.task, command.text)
