@@ -13,7 +13,21 @@ from typing import Annotated, Any
 import typer
 
 from sylk_ray import __version__
-from sylk_ray.cli import dead_letters, doctor, jobs, session, status, submit, top, up, validate
+from sylk_ray.cli import (
+    chat,
+    dead_letters,
+    doctor,
+    hooks,
+    jobs,
+    say,
+    session,
+    skills,
+    status,
+    submit,
+    top,
+    up,
+    validate,
+)
 from sylk_ray.cli.shell import Home, Json, Shell, error_document
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home
@@ -92,6 +106,11 @@ app.command("jobs")(jobs.jobs)
 app.command("logs")(jobs.logs)
 app.command("cancel")(jobs.cancel)
 app.command("resume")(jobs.resume)
+# What is not an option of its own belongs to what is said: `sylk say /status --detailed`.
+app.command("say", context_settings={"ignore_unknown_options": True})(say.say)
+app.command("chat")(chat.chat)
+app.command("skills")(skills.skills)
+app.command("hooks")(hooks.hooks)
 app.command("ps")(status.ps)
 app.command("top")(top.top)
 app.add_typer(session.app, name="session")

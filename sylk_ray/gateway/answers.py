@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.fairness import Snapshot
+from sylk_ray.hooks import Aborted
 from sylk_ray.jobs import JobProblems, Problem
 from sylk_ray.messaging import DeliveryError, HandlerFailed, NoHandler, NotDecodable, NotEncodable
 from sylk_ray.runtime.dead_letters import LetterView
@@ -18,6 +19,9 @@ from sylk_ray.runtime.slots import AgentInfo
 from sylk_ray.sessions import JobRecord, SessionRecord
 from sylk_ray.sessions.admission import TooMany
 from sylk_ray.sessions.records import IllegalSessionState
+from sylk_ray.speech.errors import AgentNotHere, NeedsModel, TargetUnwell
+from sylk_ray.speech.messages import Said
+from sylk_ray.speech.metrics import GlobalRouteMetrics, SessionRouteMetrics
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -76,6 +80,7 @@ class NotFound(InputError):
 _TYPES = (
     *(AgentHealth, AgentInfo, CellStatus, Census, Health, LetterView, Snapshot, Status),
     *(JobRecord, SessionRecord, ErrorAnswer, ShutDownAnswer),
+    *(Said, SessionRouteMetrics, GlobalRouteMetrics),
 )
 _UNAVAILABLE = DeliveryError
 _BROKEN = (HandlerFailed, NoHandler, NotDecodable, NotEncodable)
@@ -99,7 +104,7 @@ def status_of(error: SylkError) -> int:
         return 404
     if isinstance(error, InputError):
         return 422
-    if isinstance(error, IllegalSessionState | TooMany):
+    if isinstance(error, IllegalSessionState | TooMany | AgentNotHere | NeedsModel | TargetUnwell | Aborted):
         return 409
     if isinstance(error, _UNAVAILABLE) and not isinstance(error, _BROKEN):
         return 503

@@ -103,6 +103,15 @@ def _report(data: Data) -> list[str]:
     return [f"tests {'passed' if data.get('passed') else 'failed'}{count}", *data.get("failures", [])[:SHOWN_LINES]]
 
 
+def _waived(data: Data) -> list[str]:
+    return [f"goes on without the {data.get('check')}, as a person said"]
+
+
+def _told(data: Data) -> list[str]:
+    reason = f": {data['reason']}" if data.get("reason") else ""
+    return [f"a person said {data.get('action')}{reason}"]
+
+
 def _merged(data: Data) -> list[str]:
     return [f"merged as {str(data.get('commit'))[:10]} ({len(data.get('files', []))} file(s))"]
 
@@ -158,4 +167,6 @@ _TELLERS: dict[str, Callable[[Data], list[str]]] = {
     "inspector.issues": _issues,
     "tester.report": _report,
     "checks.state": _checks,
+    "check.waived": _waived,
+    "task.told": _told,
 }

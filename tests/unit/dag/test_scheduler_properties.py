@@ -109,7 +109,9 @@ class World:
 
     def step(self, draw: st.DataObject) -> None:
         action = draw.draw(
-            st.sampled_from(["end", "end", "end", "wait", "late", "pause", "resume", "restart", "cancel", "start", "interrupt"]),
+            st.sampled_from(
+                ["end", "end", "end", "wait", "late", "pause", "resume", "restart", "cancel", "start", "interrupt"]
+            ),
         )
         self.now += draw.draw(st.sampled_from([0.0, 0.5, 2.5]))
         if action == "end" and self.alive:
