@@ -44,7 +44,7 @@ async def get_issues(ctx: Call, severity: Severity = "all") -> Heard:
     return Heard("\n".join(lines) or "no issues were found", {"issues": found})
 
 
-@skill(domain="validation", keywords=["validate", "check all"], tier="core")
+@skill(domain="validation", keywords=["validate", "check all"], tier="core", only_looks=True)
 async def validate_full(ctx: Call, what: str = "") -> Heard:
     """Check everything that the session has changed with the checks that its job declares.
 

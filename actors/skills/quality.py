@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,8 +20,11 @@ Call = SkillCall[Any]
 
 SHOWN = 50
 
+_UNFORMATTED = re.compile(r"^(?:would reformat:? (.+)|\s*--> (.+?):\d+:\d+)$", re.MULTILINE | re.IGNORECASE)
+"""How ruff, in its versions, and black name a file."""
 
-@skill(domain="quality", keywords=["lint", "linter", "ruff", "style"], tier="core")
+
+@skill(domain="quality", keywords=["lint", "linter", "ruff", "style"], tier="core", only_looks=True)
 async def run_linter(ctx: Call, path: str = "**", linter: str = "ruff") -> Heard:
     """Run a linter and list what it finds.
 
@@ -31,7 +35,7 @@ async def run_linter(ctx: Call, path: str = "**", linter: str = "ruff") -> Heard
     return await _check(ctx, Check(name=linter), path)
 
 
-@skill(domain="quality", keywords=["type check", "types", "mypy"])
+@skill(domain="quality", keywords=["type check", "types", "mypy"], only_looks=True)
 async def run_type_checker(ctx: Call, path: str = "**", checker: str = "mypy", strict: bool = False) -> Heard:
     """Run a static type checker and list what it finds.
 
@@ -43,7 +47,7 @@ async def run_type_checker(ctx: Call, path: str = "**", checker: str = "mypy", s
     return await _check(ctx, Check(name=checker, arguments=("--strict",) if strict else ()), path)
 
 
-@skill(domain="quality", keywords=["format", "formatting"])
+@skill(domain="quality", keywords=["format", "formatting"], only_looks=True)
 async def run_formatter_check(ctx: Call, path: str = ".", formatter: str = "ruff") -> Heard:
     """Tell which files a formatter would change, and change none.
 
@@ -51,12 +55,12 @@ async def run_formatter_check(ctx: Call, path: str = ".", formatter: str = "ruff
         path: A file or a folder; everything when nothing is said.
         formatter: The formatter: ruff or black.
     """
-    command = ["black", "--check", "--quiet", "--", path] if formatter == "black" else None
+    command = ["black", "--check", "--", path] if formatter == "black" else None
     async with bench(ctx.ctx, _role(ctx)) as here:
         result = await here.tools.run(
             command or [formatter, "format", "--check", "--no-cache", "--", path], timeout_s=120, artifact=formatter
         )
-    files = [line.split(": ", 1)[1] for line in result.output.splitlines() if line.startswith("Would reformat: ")]
+    files = [found[1] or found[2] for found in _UNFORMATTED.finditer(result.output)]
     well = result.exit_code == 0
     told = "everything is formatted" if well else "\n".join([f"{len(files)} file(s) are not formatted:", *files])
     if not well and not files:

@@ -23,7 +23,7 @@ SHOWN = 20
 DEFAULT = "pytest -q"
 
 
-@skill(domain="testing", keywords=["run tests", "execute tests"], tier="core")
+@skill(domain="testing", keywords=["run tests", "run the tests", "execute tests"], tier="core", only_looks=True)
 async def run_tests(ctx: Call, path: str = "", verbose: bool = False) -> Heard:
     """Run the tests that the job declares, or pytest where it declares none.
 
