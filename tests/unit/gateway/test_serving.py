@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import stat
 import threading
@@ -146,3 +147,23 @@ async def test_an_answer_that_is_not_the_gateways_means_that_it_is_not_there(tmp
                 await asyncio.to_thread(client.get, path)
     finally:
         gateway.close()
+
+
+async def test_an_answer_on_a_kept_connection_does_not_wait_for_an_acknowledgement(served):
+    door = find_door(served.home)
+    assert door is not None
+    port = int(door.url.rpartition(":")[2])
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    await asyncio.sleep(0.1)
+    theirs = writer.get_extra_info("sockname")
+    sockets = [each for each in gc.get_objects() if isinstance(each, socket.socket) and each.fileno() >= 0]
+    accepted = [each for each in sockets if each.family == socket.AF_INET and _peer(each) == theirs]
+    assert [each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in accepted] == [1]
+    writer.close()
+
+
+def _peer(connection: socket.socket) -> object:
+    try:
+        return connection.getpeername()
+    except OSError:
+        return None
