@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 
 from sylk_ray import __version__
 from sylk_ray.errors import InputError, SylkError
-from sylk_ray.gateway import job_routes, letter_routes, runtime_routes, session_routes
+from sylk_ray.gateway import job_routes, letter_routes, runtime_routes, session_routes, topic_routes
 from sylk_ray.gateway.agent import hub
 from sylk_ray.gateway.answers import NotFound, components, refusal
 from sylk_ray.gateway.body_limit import BodyLimit
@@ -46,8 +46,8 @@ def create_app(host: Host, token: str) -> FastAPI:
     """The application for a host's agents, behind its guard."""
     app = FastAPI(title="sylk_ray", version=__version__, docs_url=None, redoc_url=None)
     app.state.front = Front(host, hub)
-    for routes in (runtime_routes.routes, job_routes.routes, session_routes.routes, letter_routes.routes):
-        app.include_router(routes)
+    for each in (runtime_routes, job_routes, session_routes, letter_routes, topic_routes):
+        app.include_router(each.routes)
     app.add_exception_handler(SylkError, _deliberate)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _unroutable)

@@ -14,6 +14,7 @@ import pytest
 from actors.coordinator import Coordinator
 from actors.fair_share import FairShareAgent
 from actors.session_router import SessionRouter
+from actors.topics import Topics
 from sylk_ray.config import Settings
 from sylk_ray.errors import InputError
 from sylk_ray.gateway.agent import GatewayAgent
@@ -225,6 +226,7 @@ class Runtime:
                 "coordinator": Coordinator,
                 "fair_share": FairShareAgent,
                 "router": SessionRouter,
+                "topics": Topics,
                 "gateway": GatewayAgent,
                 "fragile": Fragile,
             }

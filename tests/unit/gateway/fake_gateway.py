@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from sylk_ray.gateway.door import Door, announce, ensure_token
-from sylk_ray.gateway.stream import frame
+from sylk_ray.gateway.frames import frame
 from sylk_ray.messaging import Event
 from sylk_ray.sessions import JobRecord, JobState, TaskRecord
 
