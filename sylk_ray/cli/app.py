@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from sylk_ray import __version__
-from sylk_ray.cli import dead_letters, doctor, jobs, session, status, submit, top, up, validate
+from sylk_ray.cli import dead_letters, doctor, jobs, session, status, submit, top, up, validate, watch
 from sylk_ray.cli.shell import Home, Json, Shell, error_document
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home
@@ -90,6 +90,7 @@ app.command("submit")(submit.submit)
 app.command("validate")(validate.validate)
 app.command("jobs")(jobs.jobs)
 app.command("logs")(jobs.logs)
+app.command("watch")(watch.watch)
 app.command("cancel")(jobs.cancel)
 app.command("resume")(jobs.resume)
 app.command("ps")(status.ps)

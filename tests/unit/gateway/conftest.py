@@ -250,8 +250,12 @@ class Runtime:
         """A job whose session is open in cell ``a``."""
         FakeGuide.jobs[job.job_id] = job
         FakeFleet.open.add(job.session_id)
-        await self.hosts["a"].open_session(SessionBinding(job.session_id, "a"))
+        await self.hosts["a"].open_session(self.binding(job))
         return job
+
+    def binding(self, job: JobRecord) -> SessionBinding:
+        """Where the job's session is."""
+        return SessionBinding(job.session_id, "a")
 
     async def close(self, job: JobRecord, status: JobState) -> None:
         """The job is over and its session closed."""
