@@ -50,7 +50,8 @@ class Restless:
     def _connection(self, cursor: str, frames: int) -> str:
         self.connections += 1
         with contextlib.closing(self.client._stream("/topics?pattern=session.%23", cursor)) as stream:
-            for event, cursor in stream:  # noqa: B020
+            for event, position in stream:
+                cursor = position
                 self.began.set()
                 if event is not None and event.sequence:
                     self.seen[event.session].append(event.sequence)
@@ -71,7 +72,7 @@ async def test_a_client_that_reconnects_100_times_loses_nothing_and_hears_nothin
 
     await runtime.until(door, bool)
     sylk = Sylk(home)
-    watching = sylk.start("watch", "session.*.status")
+    watching = sylk.start("watch", "session.*.status", "--after", 0)
     restless = Restless(home)
     reading = threading.Thread(target=restless.run, daemon=True)
     reading.start()
