@@ -114,12 +114,6 @@ def reaches(pattern: str, session: str) -> bool:
     return len(pattern_segments(pattern)) > 1
 
 
-def names_one_session(pattern: str) -> str | None:
-    """The session that all topics of the pattern are of; None when they may be of several, or of none."""
-    segments = pattern_segments(pattern)
-    return segments[1] if len(segments) > 1 and segments[0] == "session" and segments[1] not in (ANY, TAIL) else None
-
-
 class _Node(Generic[ValueT]):
     """A place in the trie. Values are tuples that are replaced, never changed: who matches meanwhile sees the old ones
     or the new."""

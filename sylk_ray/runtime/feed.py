@@ -194,7 +194,8 @@ class Feed:
                 await self._deliver(subscription, batch)
                 self._move_on()
         except SylkError as error:
-            log.warning("%s hears no more of %s: %s", subscription.subscriber, subscription.pattern, error)
+            level = logging.INFO if isinstance(error, SessionClosed) else logging.WARNING
+            log.log(level, "%s hears no more of %s: %s", subscription.subscriber, subscription.pattern, error)
             if self._backlogs.get(subscription.id) is backlog:
                 self._forget(subscription.id)
                 self._ended(subscription)

@@ -13,7 +13,6 @@ from sylk_ray.messaging.topics import (
     InvalidTopic,
     TopicTrie,
     matches,
-    names_one_session,
     pattern_segments,
     reaches,
     session_topic,
@@ -129,11 +128,6 @@ def test_one_pattern_alone_is_matched_as_the_trie_does(pattern, topic):
 )
 def test_which_patterns_could_match_something_of_a_session(pattern, reached):
     assert reaches(pattern, "s-1") is reached
-
-
-def test_a_pattern_that_names_its_session():
-    named = [names_one_session(each) for each in ("session.s-1.#", "session.*.status", "#", "guide.sessions")]
-    assert named == ["s-1", None, None, None]
 
 
 @pytest.mark.parametrize(
