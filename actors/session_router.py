@@ -48,6 +48,7 @@ class SessionRouter(Agent[None]):
             clock=ctx.clock,
         )
         self._across: set[str] = set()
+        self._changes = 0
         self._registration = Renewal(lambda: self._register(ctx), ctx.clock)
         self._registration.start()
         self._forget_nobody = ctx.on_cell_lost(self._cell_lost)
@@ -65,7 +66,11 @@ class SessionRouter(Agent[None]):
 
     async def _register(self, ctx: Context) -> None:
         """The agent of the topics knows who subscribes over sessions; it may have died, and forgotten this one."""
-        wanted = await ctx.ask(TOPICS, Register(ctx.address.session), timeout=10)
+        while True:
+            before = self._changes
+            wanted = await ctx.ask(TOPICS, Register(ctx.address.session), timeout=10)
+            if before == self._changes:
+                break  # otherwise what it has told meanwhile may be newer than this
         ended = self._across - {each.id for each in wanted}
         await self._reach_over(AcrossSessions(wanted, list(ended)))
 
@@ -125,6 +130,7 @@ class SessionRouter(Agent[None]):
     @handler(concurrent=True)
     async def across(self, message: AcrossSessions, ctx: Context) -> None:
         """Who subscribes over sessions has changed."""
+        self._changes += 1
         await self._reach_over(message)
 
     @handler()
