@@ -17,7 +17,7 @@ from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.messages import GUIDE, DrainSessions
 
 COORDINATOR = Address(SHARED, "coordinator", "main")
-NEEDED = ("fleet", "fair_share", "guide")
+NEEDED = ("fleet", "fair_share", "topics", "guide")
 """In the order in which they start: each may ask those before it."""
 LOOK_EVERY_S = 2.0
 PATIENCE_S = 10.0

@@ -5,45 +5,84 @@ from __future__ import annotations
 import asyncio
 
 from actors.routing_desk import RoutingDesk
-from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime import Context, handler
 from sylk_ray.runtime.dead_letters import DropDeadLetter, ListDeadLetters, RetryDeadLetter
 from sylk_ray.runtime.directory import FLEET, GroupDone, Located, Place, Resolve
+from sylk_ray.runtime.feed import REACHED_WITHIN_S, Feed
 from sylk_ray.runtime.fleet_messages import ReleaseGroup
-from sylk_ray.runtime.history import Events, HistoryGrew, Published, ReadHistory, Subscribe, Unsubscribe
+from sylk_ray.runtime.following import Renewal
+from sylk_ray.runtime.history import (
+    TOPICS,
+    AcrossSessions,
+    HistoryGrew,
+    Published,
+    ReadHistory,
+    Register,
+    Subscribe,
+    Unsubscribe,
+)
 from sylk_ray.runtime.journal import DeadLetter
 
-AT_ONCE = 500
-"""Events of one message to a watcher."""
+FLUSH_S = 2.0
+"""For how long a subscriber that is slow is waited for where all should have what happened."""
 
 
 class SessionRouter(RoutingDesk):
     """Every message between agents of a session finds its way here; cells remember the answers.
 
     The session's history is in its journal, where whoever has something to tell writes it; the router reads what is
-    new and sends it to whoever watches. It keeps nothing itself: the fleet knows where agents live, and watchers ask
-    again.
+    new and sends it to whoever subscribes to it: agents of the session and shared ones, and those that have asked the
+    agent of the topics for several sessions. It keeps nothing itself: the fleet knows where agents live, subscribers
+    ask again.
     """
 
     role = "router"
 
     async def on_activate(self, ctx: Context) -> None:
-        """Begin where the history ends."""
+        """Begin where the history ends, and ask who wants to hear of it."""
         self._routes: dict[Address, str] = {ctx.address: ctx.cell}
-        self._watchers: set[Address] = set()
-        self._spread_to = await ctx.journal.last_event()
+        self._feed = Feed(
+            ctx.address.session,
+            ctx.journal,
+            send=lambda subscriber, events: ctx.tell(subscriber, events, timeout=REACHED_WITHIN_S),
+            clock=ctx.clock,
+        )
+        self._across: set[str] = set()
+        self._changes = 0
+        self._registration = Renewal(lambda: self._register(ctx), ctx.clock)
+        self._registration.start()
         self._forget_nobody = ctx.on_cell_lost(self._cell_lost)
         self.open_desk(ctx)
 
     async def on_deactivate(self) -> None:
-        """Hear of lost cells no more."""
+        """Hear of lost cells no more, and send nothing more."""
         self._forget_nobody()
+        self._registration.close()
+        self._feed.close()
         self.close_desk()
 
     def _cell_lost(self, cell: str) -> None:
         for address in [address for address, known in self._routes.items() if known == cell]:
             del self._routes[address]
+        self._registration.soon()
+
+    async def _register(self, ctx: Context) -> None:
+        """The agent of the topics knows who subscribes over sessions; it may have died, and forgotten this one."""
+        while True:
+            before = self._changes
+            wanted = await ctx.ask(TOPICS, Register(ctx.address.session), timeout=10)
+            if before == self._changes:
+                break  # otherwise what it has told meanwhile may be newer than this
+        ended = self._across - {each.id for each in wanted}
+        await self._reach_over(AcrossSessions(wanted, list(ended)))
+
+    async def _reach_over(self, change: AcrossSessions) -> None:
+        self._feed.unsubscribe(*change.ended)
+        self._across.difference_update(change.ended)
+        for each in change.begun:
+            self._across.add(each.id)
+            await self._feed.subscribe(each, greet=True)
 
     @handler(concurrent=True)
     async def resolve(self, message: Resolve, ctx: Context) -> Located:
@@ -69,49 +108,39 @@ class SessionRouter(RoutingDesk):
     async def published(self, message: Published, ctx: Context) -> None:
         """An event from where the journal is not open; a passing one is spread and not kept."""
         if message.passing:
-            await self._spread([message.event], ctx)
+            await self._feed.pass_on(message.event)
         else:
             await ctx.journal.add_events([message.event])
-            await self._catch_up(ctx)
+            self._feed.grew()
 
-    @handler()
+    # What follows is concurrent, so that it does not wait while whoever publishes is held back.
+
+    @handler(concurrent=True)
     async def grew(self, message: HistoryGrew, ctx: Context) -> None:
         """Spread what is new."""
-        await self._catch_up(ctx)
+        self._feed.grew()
 
-    async def _catch_up(self, ctx: Context) -> None:
-        if not self._watchers:
-            self._spread_to = await ctx.journal.last_event()
-            return
-        while events := await ctx.journal.events(self._spread_to, AT_ONCE):
-            self._spread_to = events[-1].sequence
-            await self._spread(events, ctx)
-
-    async def _spread(self, events: list[Event], ctx: Context) -> None:
-        for watcher in list(self._watchers):
-            try:
-                await ctx.tell(watcher, Events(ctx.address.session, events), timeout=5)
-            except SylkError as error:
-                ctx.log.warning("%s watches no more: %s", watcher, error)
-                self._watchers.discard(watcher)
-
-    @handler()
+    @handler(concurrent=True)
     async def subscribe(self, message: Subscribe, ctx: Context) -> int:
-        """Send events to a watcher from now on; what came before is in the history."""
-        await self._catch_up(ctx)
-        self._watchers.add(message.watcher)
-        return self._spread_to
+        """Send events from now on, or from where the subscriber has come to."""
+        return await self._feed.subscribe(message.subscription, afresh=message.afresh)
 
-    @handler()
+    @handler(concurrent=True)
     async def unsubscribe(self, message: Unsubscribe, ctx: Context) -> None:
-        """Send it no more."""
-        self._watchers.discard(message.watcher)
+        """Send no more."""
+        self._feed.unsubscribe(message.id)
+
+    @handler(concurrent=True)
+    async def across(self, message: AcrossSessions, ctx: Context) -> None:
+        """Who subscribes over sessions has changed."""
+        self._changes += 1
+        await self._reach_over(message)
 
     @handler()
     async def history(self, message: ReadHistory, ctx: Context) -> list[Event]:
         """The kept events after a number."""
         if not message.limit:
-            await self._catch_up(ctx)
+            await self._feed.flush(FLUSH_S)
             return []
         return await ctx.journal.events(message.after, message.limit)
 

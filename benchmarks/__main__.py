@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from benchmarks import fairness, in_process, journal, on_ray, routing, saying, sessions, skills, submitting
+from benchmarks import fairness, in_process, journal, on_ray, routing, saying, sessions, skills, submitting, topics
 from benchmarks.table import Row, machine, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -18,6 +18,7 @@ PARTS = {
     "fairness": lambda: asyncio.run(fairness.measure()),
     "routing": routing.measure,
     "skills": lambda: asyncio.run(skills.measure()),
+    "topics": lambda: asyncio.run(topics.measure()),
     "on_ray": on_ray.measure,
     "saying": saying.measure,
     "sessions": sessions.measure,

@@ -27,6 +27,7 @@ from sylk_ray.cli import (
     top,
     up,
     validate,
+    watch,
 )
 from sylk_ray.cli.shell import Home, Json, Shell, error_document
 from sylk_ray.errors import InputError, SylkError
@@ -104,6 +105,7 @@ app.command("submit")(submit.submit)
 app.command("validate")(validate.validate)
 app.command("jobs")(jobs.jobs)
 app.command("logs")(jobs.logs)
+app.command("watch")(watch.watch)
 app.command("cancel")(jobs.cancel)
 app.command("resume")(jobs.resume)
 # What is not an option of its own belongs to what is said: `sylk say /status --detailed`.

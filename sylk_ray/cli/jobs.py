@@ -58,7 +58,7 @@ def jobs(home: Home = None, json: Json = False) -> None:
             escape(record.branch),
         )
     shell.show(table)
-    waiting = [record for record in records if record.status in ("queued", "paused", "suspended")]
+    waiting = [record for record in records if record.status.waiting]
     shell.say(*([""] if waiting else []), *map(standing_told, waiting))
 
 

@@ -61,7 +61,7 @@ def standing_told(record: JobRecord) -> str:
     """How a job stands, in a line: its state, and when it waits, why and what lets it go on."""
     if record.status.over:
         return f"job {record.job_id}: {record.status}"
-    if record.status not in (JobState.QUEUED, JobState.PAUSED, JobState.SUSPENDED):
+    if not record.status.waiting:
         return f"job {record.job_id} is {record.status}"
     return f"job {record.job_id} is {record.status}: {waiting_told(record.job_id, record.status, record.waiting)}"
 

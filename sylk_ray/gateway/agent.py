@@ -5,7 +5,7 @@ from __future__ import annotations
 from sylk_ray.gateway.watching import Hub
 from sylk_ray.messaging import SHARED, Address
 from sylk_ray.runtime import Agent, Context, handler
-from sylk_ray.runtime.history import Events
+from sylk_ray.runtime.history import Events, Unsubscribe
 
 GATEWAY = Address(SHARED, "gateway", "main")
 
@@ -20,5 +20,6 @@ class GatewayAgent(Agent[None]):
 
     @handler()
     async def events(self, message: Events, ctx: Context) -> None:
-        """What happened in a session that someone watches."""
-        hub.spread(message.session, message.events)
+        """What happened where someone watches, or did before this process began."""
+        if not hub.spread(message):
+            ctx.notify(ctx.sender, Unsubscribe(message.subscription))

@@ -18,7 +18,14 @@ from starlette.exceptions import HTTPException
 
 from sylk_ray import __version__
 from sylk_ray.errors import InputError, SylkError
-from sylk_ray.gateway import job_routes, letter_routes, runtime_routes, say_routes, session_routes
+from sylk_ray.gateway import (
+    job_routes,
+    letter_routes,
+    runtime_routes,
+    say_routes,
+    session_routes,
+    topic_routes,
+)
 from sylk_ray.gateway.agent import hub
 from sylk_ray.gateway.answers import NotFound, components, refusal
 from sylk_ray.gateway.body_limit import BodyLimit
@@ -46,8 +53,8 @@ def create_app(host: Host, token: str) -> FastAPI:
     """The application for a host's agents, behind its guard."""
     app = FastAPI(title="sylk_ray", version=__version__, docs_url=None, redoc_url=None)
     app.state.front = Front(host, hub)
-    for routes in (runtime_routes, job_routes, session_routes, say_routes, letter_routes):
-        app.include_router(routes.routes)
+    for each in (runtime_routes, job_routes, session_routes, say_routes, letter_routes, topic_routes):
+        app.include_router(each.routes)
     app.add_exception_handler(SylkError, _deliberate)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(HTTPException, _unroutable)

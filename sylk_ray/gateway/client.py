@@ -69,37 +69,60 @@ class GatewayClient:
         a while, since the job may go on without us.
         """
         path = f"/jobs/{quote(job_id, safe='')}/events"
+        ended = RuntimeEnded(
+            f"the runtime was ended before job {job_id} was over",
+            hint=f"if the job was suspended, `sylk up` and `sylk resume {job_id}` let it go on",
+        )
+        for event, _ in self._followed(path, str(after), ended):
+            yield event
+            if event.kind == "job.finished":
+                return
+
+    def kept_events(self, job_id: str) -> list[Event]:
+        """A job's events so far."""
+        return [event for event, _ in self._stream(f"/jobs/{quote(job_id, safe='')}/events?follow=false", "0") if event]
+
+    def topics(
+        self, pattern: str, cursor: str = "", *, follow: bool = True, **query: object
+    ) -> Iterator[tuple[Event, str]]:
+        """What is published to the topics of a pattern, each event with the cursor to go on with after it; ``cursor``
+        skips what is known, and without one it begins now. ``query`` is what else the route takes.
+
+        Following does not end by itself: it raises what ``events`` does.
+        """
+        path = _with_query("/topics", {"pattern": pattern, **query, **({} if follow else {"follow": "false"})})
+        if follow:
+            ended = RuntimeEnded("the runtime was ended", hint="start it again with `sylk up`")
+            yield from self._followed(path, cursor, ended)
+            return
+        for event, position in self._stream(path, cursor):
+            if event is not None:
+                yield event, position
+
+    def _followed(self, path: str, cursor: str, ended: RuntimeEnded) -> Iterator[tuple[Event, str]]:
         patience = time.monotonic() + _PATIENCE_S
         while True:
             problem: SylkError | None = None
             try:
-                for event in self._stream(path, after):
-                    patience = time.monotonic() + _PATIENCE_S
-                    after = max(after, event.sequence)
-                    yield event
-                    if event.kind == "job.finished":
-                        return
+                for event, position in self._stream(path, cursor):
+                    cursor, patience = position, time.monotonic() + _PATIENCE_S
+                    if event is not None:
+                        yield event, cursor
             except (RuntimeNotReachable, DeliveryError) as error:
                 problem = error
             if find_door(self._home) is None:
                 # A gateway that died has left its announcement; one that was ended has taken it back.
-                raise RuntimeEnded(
-                    f"the runtime was ended before job {job_id} was over",
-                    hint=f"if the job was suspended, `sylk up` and `sylk resume {job_id}` let it go on",
-                ) from problem
+                raise ended from problem
             if problem is not None and time.monotonic() >= patience:
                 raise problem
             self._move()
             time.sleep(0.2)
 
-    def kept_events(self, job_id: str) -> list[Event]:
-        """A job's events so far."""
-        return list(self._stream(f"/jobs/{quote(job_id, safe='')}/events?follow=false", 0))
-
-    def _stream(self, path: str, after: int) -> Iterator[Event]:
+    def _stream(self, path: str, cursor: str) -> Iterator[tuple[Event | None, str]]:
+        """Events, and None where the gateway only shows that it is there, each with the cursor after it."""
         connection = http.client.HTTPConnection(self._place, timeout=_QUIET_S)
         try:
-            response = self._request(connection, "GET", path, None, {"Last-Event-ID": str(after)})
+            response = self._request(connection, "GET", path, None, {"Last-Event-ID": cursor} if cursor else {})
             if response.status >= 400:
                 raise _told(response.status, response.read())
             kind, data = "", b""
@@ -109,11 +132,13 @@ class GatewayClient:
                     kind = value.decode()
                 elif name == b"data":
                     data = value
-                elif not name and data:
+                elif name == b"id":
+                    cursor = value.decode()
+                elif not line.strip():
                     if kind == "stream.failed":
                         raise _told(500, data)
-                    if not kind.startswith("stream."):
-                        yield msgspec.json.decode(data, type=Event)
+                    is_event = bool(data) and not kind.startswith("stream.")
+                    yield msgspec.json.decode(data, type=Event) if is_event else None, cursor
                     kind, data = "", b""
         except (OSError, http.client.HTTPException) as problem:
             raise self._unreachable(problem) from problem
@@ -167,7 +192,7 @@ class GatewayClient:
 
 def _with_query(path: str, query: dict[str, object]) -> str:
     given = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items() if value}
-    return f"{path}?{urlencode(given)}" if given else path
+    return f"{path}?{urlencode(given, doseq=True)}" if given else path
 
 
 def _told(status: int, content: bytes) -> SylkError:

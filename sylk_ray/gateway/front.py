@@ -5,22 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import TypeVar
+from collections.abc import Coroutine, Generator, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
 
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.gateway.agent import GATEWAY
 from sylk_ray.gateway.answers import NotFound
-from sylk_ray.gateway.watching import Hub
-from sylk_ray.messaging import Address, Event, Request, SessionClosed
+from sylk_ray.gateway.watching import BOUND, Hub
+from sylk_ray.messaging import Address, DeliveryError, Event, Request, SessionClosed
+from sylk_ray.messaging.subscriptions import Subscription
+from sylk_ray.messaging.topics import segment_of
 from sylk_ray.runtime import Host
 from sylk_ray.runtime.directory import FLEET, router_of
 from sylk_ray.runtime.fleet_messages import Census, TakeCensus
-from sylk_ray.runtime.history import ReadHistory, Subscribe, Unsubscribe
-from sylk_ray.runtime.journal import read_events
+from sylk_ray.runtime.following import Renewal
+from sylk_ray.runtime.history import TOPICS, ReadHistory, Subscribe, Unsubscribe
+from sylk_ray.runtime.journal import read_events, read_last_event
 from sylk_ray.sessions import JobRecord, SessionDirectory, SessionRecord, session_directory
-from sylk_ray.sessions.messages import GUIDE, GetJob, GetSession
+from sylk_ray.sessions.messages import GUIDE, GetJob, GetSession, ListSessions
 
 ReplyT = TypeVar("ReplyT")
+AT_ONCE = 1000
+"""Events that are read at once where a client may be slow."""
 
 
 class Front:
@@ -69,8 +76,57 @@ class Front:
     # -- events -----------------------------------------------------------------------------------------------
 
     async def subscribe(self, session: str) -> int:
-        """Have the session's events sent to the hub; answers the number of the last one. Safe to repeat."""
-        return await self.ask_router(session, Subscribe(GATEWAY), timeout=10)
+        """Have all of a session's events sent to the hub; answers the number of the last one. Safe to repeat. The
+        subscription is called by the session's id."""
+        wanted = Subscription(session, f"session.{segment_of(session)}.#", GATEWAY, bound=BOUND)
+        return await self.ask_router(session, Subscribe(wanted), timeout=10)
+
+    @contextlib.contextmanager
+    def subscribed_across(self, wanted: Subscription) -> Generator[None]:
+        """Have events of several sessions sent to the hub for as long as this is entered, whatever dies meanwhile."""
+        renewal = Renewal(lambda: self._renew(wanted), self.host.clock)
+        listeners = self.host.on_peer_lost
+
+        def lost(_: str) -> None:
+            renewal.soon()
+
+        listeners.append(lost)
+        renewal.start()
+        try:
+            yield
+        finally:
+            listeners.remove(lost)
+            renewal.close()
+            self._soon(self._end_across(wanted.id))
+
+    async def _renew(self, wanted: Subscription) -> None:
+        await self.ask(TOPICS, Subscribe(wanted), timeout=10)
+
+    async def _end_across(self, id_: str) -> None:
+        # It is forgotten after a while when this does not arrive.
+        with contextlib.suppress(SylkError):
+            await self.ask(TOPICS, Unsubscribe(id_), timeout=5)
+
+    async def sessions(self) -> list[SessionRecord]:
+        """Every session that is known, closed ones as well."""
+        return await self.ask(GUIDE, ListSessions(closed=True))
+
+    async def events_of(self, session: str, after: int, *, live: bool) -> list[Event]:
+        """The next kept events of a session: from its router when it lives, and else from its journal."""
+        if live:
+            try:
+                return await self.ask_router(session, ReadHistory(after, AT_ONCE))
+            except DeliveryError:
+                self.host.directory.unbind(session)  # it is over, or its cell is being replaced
+        return await asyncio.to_thread(read_events, self.directory(session).journal, after, AT_ONCE)
+
+    async def last_event(self, session: str) -> int:
+        """The number of a session's last event so far."""
+        return await asyncio.to_thread(read_last_event, self.directory(session).journal)
+
+    async def written_at(self, sessions: Iterable[str]) -> dict[str, float]:
+        """When each session's journal was last written to, in Unix seconds; 0 for one that there is not."""
+        return await asyncio.to_thread(lambda: {each: _written_at(self.directory(each).journal) for each in sessions})
 
     async def history(self, session: str, after: int) -> list[Event]:
         """The next kept events of a living session."""
@@ -83,19 +139,27 @@ class Front:
     def release(self, session: str) -> None:
         """Nobody may be watching any more; if so, tell the session's router, in the background."""
         if not self.hub.watched(session):
-            task = asyncio.get_running_loop().create_task(self._unsubscribe(session))
-            self._chores.add(task)
-            task.add_done_callback(self._chores.discard)
+            self._soon(self._unsubscribe(session))
+
+    def _soon(self, chore: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(chore)
+        self._chores.add(task)
+        task.add_done_callback(self._chores.discard)
 
     async def _unsubscribe(self, session: str) -> None:
         if self.host.directory.binding(session) is None:
             return
         # It fails when the session is over, and its router with it.
         with contextlib.suppress(SylkError):
-            await self.ask(router_of(session), Unsubscribe(GATEWAY), timeout=5)
+            await self.ask(router_of(session), Unsubscribe(session), timeout=5)
         if not self.hub.watched(session):
             self.host.directory.unbind(session)
 
     def directory(self, session: str) -> SessionDirectory:
         """Where a session keeps its things."""
         return SessionDirectory(session_directory(self.home, session))
+
+
+def _written_at(journal: Path) -> float:
+    found = [path.stat().st_mtime for path in (journal, journal.with_name(f"{journal.name}-wal")) if path.exists()]
+    return max(found, default=0.0)

@@ -101,7 +101,7 @@ async def resume(job_id: str, front: Reach) -> Response:
     try:
         return answer(await front.ask(GUIDE, ResumeJob(job.job_id), timeout=_SUBMIT_TIMEOUT_S))
     finally:
-        front.hub.look_again()
+        front.hub.look_again(job.session_id)
 
 
 @routes.post("/{job_id}/cancel", responses=documented(JobRecord))

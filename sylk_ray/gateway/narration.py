@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from sylk_ray.messaging import Event
+from sylk_ray.sessions import JobState
 
 Data = dict[str, Any]
 SHOWN_LINES = 12
+_WAITING = frozenset(state for state in JobState if state.waiting)
 _UNTOLD_STATES = ("pending", "queued")
 _PHASES = {
     "running": "the engineer is at work",
@@ -133,7 +135,7 @@ def waiting_told(job_id: object, status: object, waiting: object) -> str:
 
 def _waiting(data: Data) -> list[str]:
     status = data.get("status")
-    if status in ("queued", "paused", "suspended"):
+    if status in _WAITING:
         return [f"{status}: {waiting_told(data.get('job'), status, data.get('waiting'))}"]
     return ["its turn has come" if data.get("before") == "queued" else "it goes on"]
 

@@ -96,7 +96,7 @@ async def pause(session: str, front: Reach, body: Pausing | None = None) -> Resp
     try:
         return answer(await front.ask(GUIDE, message, timeout=how.grace_s + 90))
     finally:
-        front.hub.look_again()
+        front.hub.look_again(found.id)
 
 
 @routes.post("/sessions/{session}/resume", responses=documented(SessionRecord))
@@ -106,7 +106,7 @@ async def resume(session: str, front: Reach) -> Response:
     try:
         return answer(await front.ask(GUIDE, ResumeSession(found.id), timeout=_RESUME_TIMEOUT_S))
     finally:
-        front.hub.look_again()
+        front.hub.look_again(found.id)
 
 
 @routes.post("/sessions/{session}/switch", responses=documented(SessionRecord))

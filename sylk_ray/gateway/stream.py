@@ -8,29 +8,26 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 
 import msgspec
 
-from sylk_ray.errors import SylkError
-from sylk_ray.gateway.answers import ErrorAnswer, ErrorDetail
+from sylk_ray.gateway.frames import KEEP_ALIVE, KEEP_ALIVE_S, EventStream, frame
 from sylk_ray.gateway.front import Front
 from sylk_ray.gateway.watching import BOUND, Watch
 from sylk_ray.messaging import DeliveryError, Event
 from sylk_ray.sessions import JobRecord, JobState
 
-KEEP_ALIVE_S = 10.0
 _PREPARED_S = 0.1
 _RESTING_S = 0.5
 _RESTING = (JobState.PREPARED, JobState.QUEUED, JobState.SUSPENDED)
-_WAITING = (JobState.QUEUED, JobState.PAUSED, JobState.SUSPENDED)
 FINISHED = "job.finished"
 WAITING = "job.waiting"
 """A passing event of the gateway's own: the job does not run now, and why; or, without a reason, it goes on."""
 
 
-class JobStream:
-    """One client's view of one job."""
+class JobStream(EventStream):
+    """One client's view of one job; it ends after job.finished."""
 
     def __init__(
         self,
@@ -42,30 +39,29 @@ class JobStream:
         keep_alive_s: float = KEEP_ALIVE_S,
         bound: int = BOUND,
     ) -> None:
+        super().__init__(keep_alive_s)
         self._front = front
         self._job = job
         self._position = after
         self._follow = follow
-        self._keep_alive_s = keep_alive_s
         self._bound = bound
-        self._said = time.monotonic()
         self._told: JobRecord | None = None
 
-    async def frames(self) -> AsyncIterator[bytes]:
-        """The stream; it ends after job.finished, or with an explicit ``stream.*`` event."""
+    @contextlib.contextmanager
+    def _watching(self) -> Generator[Watch]:
         session = self._job.session_id
         try:
-            with self._front.hub.watch(session, self._bound) as watch:
-                async for event in self._events(watch):
-                    self._said = time.monotonic()
-                    yield b": keep-alive\n\n" if event is None else frame(event)
-                    if event is not None and event.kind == FINISHED:
-                        return
-                yield ending(watch.ended or "no_more")
-        except SylkError as error:
-            yield failing(error)
+            with self._front.hub.watch(session, self._bound, session=session) as watch:
+                yield watch
         finally:
             self._front.release(session)
+
+    async def _found(self, watch: Watch) -> AsyncIterator[bytes]:
+        async for event in self._events(watch):
+            self._complete = event is not None and event.kind == FINISHED
+            yield KEEP_ALIVE if event is None else frame(event)
+            if self._complete:
+                return
 
     async def _events(self, watch: Watch) -> AsyncIterator[Event | None]:
         """Events, and None where the client should hear that the stream lives."""
@@ -83,7 +79,7 @@ class JobStream:
                 yield finished(job)
                 return
             subscribed = not resting and await self._subscribed()
-            current, waits = resting or subscribed, job.status in _WAITING
+            current, waits = resting or subscribed, job.status.waiting
             if news is not None and current and not waits:
                 self._told = job
                 yield news
@@ -100,7 +96,7 @@ class JobStream:
                     yield event
             else:
                 await watch.next(_RESTING_S if waits else _PREPARED_S)
-                if time.monotonic() - self._said >= self._keep_alive_s:
+                if self._is_silent:
                     yield None
 
     def _news(self, job: JobRecord) -> Event | None:
@@ -118,18 +114,19 @@ class JobStream:
     async def _live(self, watch: Watch) -> AsyncIterator[Event | None]:
         """What arrives, until silence or a jump in the numbers asks for another look."""
         while not watch.ended:
-            event = await watch.next(self._keep_alive_s)
-            if event is None:
+            batch = await watch.next(self._keep_alive_s)
+            if batch is None:
                 if not watch.ended:
                     yield None
                 return
-            if event.sequence == 0:
-                yield event
-            elif event.sequence == self._position + 1:
-                self._position = event.sequence
-                yield event
-            elif event.sequence > self._position:
-                return
+            for event in batch.events:
+                if event.sequence == 0:
+                    yield event
+                elif event.sequence == self._position + 1:
+                    self._position = event.sequence
+                    yield event
+                elif event.sequence > self._position:
+                    return
 
     async def _subscribed(self) -> bool:
         try:
@@ -149,12 +146,6 @@ class JobStream:
                     return
 
 
-def frame(event: Event) -> bytes:
-    """One event; a passing one has no id, so that it never becomes a cursor."""
-    cursor = f"id: {event.sequence}\n" if event.sequence else ""
-    return f"{cursor}event: {event.kind}\ndata: ".encode() + msgspec.json.encode(event) + b"\n\n"
-
-
 def waiting(job: JobRecord, before: JobRecord | None = None) -> Event:
     """Why the job does not run now; without a reason, that it goes on after what it was ``before``."""
     was = before.status.value if before is not None else ""
@@ -163,21 +154,10 @@ def waiting(job: JobRecord, before: JobRecord | None = None) -> Event:
 
 
 def _standing(job: JobRecord) -> str:
-    return f"{job.status}: {job.waiting}" if job.status in _WAITING else ""
+    return f"{job.status}: {job.waiting}" if job.status.waiting else ""
 
 
 def finished(job: JobRecord) -> Event:
     """The end of a job whose own last event was never written: its cell died, or it was never started."""
     data = {"status": job.status.value, "record": msgspec.to_builtins(job), "synthetic": True}
     return Event(FINISHED, job.session_id, data=data, at=time.time())
-
-
-def ending(why: str) -> bytes:
-    """Tell a client that the stream ends before the job does, and that it may come back with its cursor."""
-    return f"event: stream.ended\ndata: {msgspec.json.encode({'reason': why}).decode()}\n\n".encode()
-
-
-def failing(error: SylkError) -> bytes:
-    """Tell a client why the stream cannot go on."""
-    detail = ErrorAnswer(ErrorDetail(error.code, error.message, error.hint, error.exit_code))
-    return b"event: stream.failed\ndata: " + msgspec.json.encode(detail) + b"\n\n"

@@ -18,7 +18,7 @@ import msgspec
 from sylk_ray.errors import InputError
 from sylk_ray.fairness import Lane
 from sylk_ray.messaging.address import Address
-from sylk_ray.messaging.topics import ANY, TAIL, TopicTrie, pattern_segments, topic_segments
+from sylk_ray.messaging.topics import ANY, TAIL, TopicTrie, matches, pattern_segments, reaches, topic_segments
 
 SHARDS = 32
 BOUND = 1000
@@ -54,7 +54,8 @@ class Publication(msgspec.Struct, frozen=True):
 
 class Subscription(msgspec.Struct, frozen=True):
     """One subscriber's wish. Of what it has not taken yet, ``bound`` are kept: beyond it either the publisher waits
-    (``block``), or the oldest is dropped and counted."""
+    (``block``), or the oldest is dropped and counted. ``after`` is the number of the last event that the subscriber
+    has of a session's history, and None to begin with what comes next."""
 
     id: str
     pattern: str
@@ -62,67 +63,89 @@ class Subscription(msgspec.Struct, frozen=True):
     filter: Filter = Filter()
     overflow: Overflow = "drop_oldest"
     bound: int = BOUND
+    after: int | None = None
 
     def __post_init__(self) -> None:
         pattern_segments(self.pattern)
         if self.bound < 1:
             raise InputError(f"subscription {self.id} has a bound of {self.bound}", hint="it keeps at least one")
 
+    def wants(self, publication: Publication) -> bool:
+        """Whether it is of these topics and passes the filter. Raises InvalidTopic."""
+        return matches(self.pattern, publication.topic) and self.filter.admits(publication)
+
+    def may_want(self, session: str) -> bool:
+        """Whether anything of that session's topics could ever be wanted."""
+        return (not self.filter.sessions or session in self.filter.sessions) and reaches(self.pattern, session)
+
 
 class Subscriptions:
-    """In shards by what a pattern begins with, as far as that has no wildcard: so all of a session's own are together,
-    and changes to others do not hold them up. Matching takes no lock."""
+    """In shards by what a pattern begins with, as far as that has no wildcard: so a topic is looked up among its own
+    session's patterns and those that begin with a wildcard. Changes are made one at a time; matching takes no lock."""
 
     def __init__(self, shards: int = SHARDS) -> None:
         """``shards`` is a power of two."""
         if shards < 1 or shards & (shards - 1):
             raise InputError(f"{shards} shards: their number must be a power of two")
-        self._shards = [_Shard() for _ in range(shards)]
-        self._anywhere = _Shard()
-        self._places: dict[str, tuple[_Shard, Subscription]] = {}
-        self._lock = threading.Lock()
+        self._shards: list[TopicTrie[Subscription]] = [TopicTrie() for _ in range(shards)]
+        self._anywhere: TopicTrie[Subscription] = TopicTrie()
+        self._known: dict[str, Subscription] = {}
+        # Of the table and the tries together: were they changed one after the other, an add and a remove of one id
+        # could each undo half of the other's.
+        self._changing = threading.Lock()
         self._mask = shards - 1
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._known)
+
+    def get(self, id_: str) -> Subscription | None:
+        """The subscription of that id."""
+        return self._known.get(id_)
+
+    def all(self) -> list[Subscription]:
+        """Every one of them."""
+        with self._changing:
+            return list(self._known.values())
 
     def add(self, subscription: Subscription) -> None:
         """Begin; another one of the same id is replaced."""
-        shard = self._shard(pattern_segments(subscription.pattern))
-        with self._lock:
-            before = self._places.get(subscription.id)
-            self._places[subscription.id] = (shard, subscription)
-        shard.add(subscription)
-        if before is not None and before[1] != subscription:
-            before[0].discard(before[1])
+        with self._changing:
+            before = self._known.get(subscription.id)
+            self._known[subscription.id] = subscription
+            self._trie(pattern_segments(subscription.pattern)).add(subscription.pattern, subscription)
+            if before is not None and before != subscription:
+                self._discard(before)
 
     def remove(self, id_: str) -> Subscription | None:
         """End; None when there is none of that id."""
-        with self._lock:
-            known = self._places.pop(id_, None)
-        if known is None:
-            return None
-        known[0].discard(known[1])
-        return known[1]
+        with self._changing:
+            known = self._known.pop(id_, None)
+            if known is not None:
+                self._discard(known)
+            return known
 
     def remove_of(self, subscriber: Address) -> list[Subscription]:
         """End all of a subscriber's."""
-        with self._lock:
-            ended = [each for _, each in self._places.values() if each.subscriber == subscriber]
-        for each in ended:
-            self.remove(each.id)
-        return ended
+        with self._changing:
+            ended = [each for each in self._known.values() if each.subscriber == subscriber]
+            for each in ended:
+                del self._known[each.id]
+                self._discard(each)
+            return ended
 
     def matching(self, publication: Publication) -> list[Subscription]:
         """Who is to get it. Raises InvalidTopic."""
         topic = publication.topic
-        shard = self._shard(topic_segments(topic))
-        found = [] if shard is self._anywhere else shard.trie.match(topic)
-        if len(self._anywhere.trie):
-            found += self._anywhere.trie.match(topic)
+        trie = self._trie(topic_segments(topic))
+        found = [] if trie is self._anywhere else trie.match(topic)
+        if len(self._anywhere):
+            found += self._anywhere.match(topic)
         return [each for each in found if each.filter.admits(publication)]
 
-    def _shard(self, segments: tuple[str, ...]) -> _Shard:
+    def _discard(self, subscription: Subscription) -> None:
+        self._trie(pattern_segments(subscription.pattern)).discard(subscription.pattern, subscription)
+
+    def _trie(self, segments: tuple[str, ...]) -> TopicTrie[Subscription]:
         if len(segments) < 2:
             # "shared" or "#": a topic of one segment is only matched by patterns that are looked through for all.
             return self._anywhere
@@ -130,19 +153,3 @@ class Subscriptions:
         if first in (ANY, TAIL) or second in (ANY, TAIL):
             return self._anywhere
         return self._shards[crc32(f"{first}.{second}".encode()) & self._mask]
-
-
-class _Shard:
-    __slots__ = ("lock", "trie")
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.trie: TopicTrie[Subscription] = TopicTrie()
-
-    def add(self, subscription: Subscription) -> None:
-        with self.lock:
-            self.trie.add(subscription.pattern, subscription)
-
-    def discard(self, subscription: Subscription) -> None:
-        with self.lock:
-            self.trie.discard(subscription.pattern, subscription)

@@ -24,7 +24,11 @@ MOST_SEGMENTS = 16
 
 ValueT = TypeVar("ValueT")
 
+STATUS = "status"
+"""The channel of what becomes of a session and its jobs, whoever publishes it."""
+
 _SEGMENT = re.compile(r"[A-Za-z0-9_-]+\Z")
+_STRANGE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class InvalidTopic(InputError):
@@ -69,9 +73,45 @@ def _check(text: str, segments: tuple[str, ...], what: str) -> None:
         raise InvalidTopic(f"{text[:80]!r} is not a {what}: it has {len(segments)} parts, and may have {MOST_SEGMENTS}")
 
 
+def segment_of(name: str) -> str:
+    """A name as a part of a topic: what cannot stand there becomes ``_``."""
+    return _STRANGE.sub("_", name) or "_"
+
+
 def session_topic(session: str, agent: str, channel: str) -> str:
     """What an agent of a session publishes to: ``session.{id}.{agent}.{channel}``."""
-    return f"session.{session}.{agent}.{channel}"
+    return f"session.{segment_of(session)}.{segment_of(agent)}.{segment_of(channel)}"
+
+
+def status_topic(session: str) -> str:
+    """Where one hears what becomes of a session and its jobs: ``session.{id}.status``."""
+    return f"session.{segment_of(session)}.{STATUS}"
+
+
+def global_topic(agent: str, channel: str) -> str:
+    """What an agent that serves all sessions publishes to: ``{agent}.{channel}``."""
+    return f"{segment_of(agent)}.{segment_of(channel)}"
+
+
+def matches(pattern: str, topic: str) -> bool:
+    """Whether the topic is one of the pattern's: for one pattern, where a trie is not worth its while."""
+    wanted, found = pattern_segments(pattern), topic_segments(topic)
+    if wanted[-1] == TAIL:
+        wanted = wanted[:-1]
+        found = found[: len(wanted)]
+    return len(wanted) == len(found) and all(
+        each in (ANY, segment) for each, segment in zip(wanted, found, strict=True)
+    )
+
+
+def reaches(pattern: str, session: str) -> bool:
+    """Whether the pattern could match any topic of a session's."""
+    for wanted, segment in zip(pattern_segments(pattern), ("session", segment_of(session)), strict=False):
+        if wanted == TAIL:
+            return True
+        if wanted not in (ANY, segment):
+            return False
+    return len(pattern_segments(pattern)) > 1
 
 
 class _Node(Generic[ValueT]):

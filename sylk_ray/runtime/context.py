@@ -8,7 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sylk_ray.fairness import Lane
 from sylk_ray.messaging import Address, Event, Message, Request, SessionClosed
+from sylk_ray.messaging.events import publisher
+from sylk_ray.runtime.bus import SessionBus
 from sylk_ray.runtime.effects import Effects, Told
 from sylk_ray.runtime.journal import Journal, Mail
 from sylk_ray.runtime.steps import Retry, Steps
@@ -159,9 +162,21 @@ class Context:
         """Send past the session's router, to an agent of the same session and the same name: a pipeline's own bus."""
         await self._tell(target, message, timeout, direct=True)
 
-    async def publish(self, kind: str, *, task: str = "", **data: Any) -> None:
-        """Record something that happened in the session's history, with the handler's commit if it has one."""
-        event = Event(kind, self.address.session, task, data, 0, self._host.clock.now())
+    @property
+    def bus(self) -> SessionBus:
+        """The topics of the agent's own session."""
+        return SessionBus(self)
+
+    async def publish(
+        self, kind: str, *, task: str = "", channel: str = "", priority: Lane = Lane.NORMAL, **data: Any
+    ) -> None:
+        """Record something that happened in the session's history, with the handler's commit if it has one.
+
+        Its topic is ``session.{id}.{role}.{channel}``, where the channel is the kind's first word unless another is
+        given, and ``session.{id}.status`` for jobs and sessions. An agent that serves all sessions publishes to
+        ``{role}.{channel}``, which is passed on and not kept."""
+        by, now = publisher(self.address.role, channel), self._host.clock.now()
+        event = Event(kind, self.address.session, task, data, at=now, by=by, priority=priority)
         effects = self._effects
         if effects is not None and not effects.sealed:
             effects.events.append(event)
@@ -187,4 +202,7 @@ class Context:
 
     def progress(self, line: str, *, task: str = "") -> None:
         """Show a line of what is going on. Passing: not kept, and dropped when there is too much of it."""
-        self._host.progress(Event("task.progress", self.address.session, task, {"line": line}, 0, self.clock.now()))
+        by, now = publisher(self.address.role), self.clock.now()
+        told = {"line": line}
+        event = Event("task.progress", self.address.session, task, told, at=now, by=by, priority=Lane.LOW)
+        self._host.progress(event)

@@ -1,8 +1,12 @@
-"""The messages between whoever publishes, a session's router, and whoever watches."""
+"""The messages between whoever publishes, a session's router, the agent of the topics, and whoever subscribes."""
 
 from __future__ import annotations
 
-from sylk_ray.messaging import Address, Event, Message, Request
+from sylk_ray.messaging import SHARED, Address, Event, Message, Request
+from sylk_ray.messaging.subscriptions import Subscription
+
+TOPICS = Address(SHARED, "topics", "main")
+"""Knows the subscriptions that reach over sessions, and passes on what is of none."""
 
 
 class Published(Message, frozen=True):
@@ -17,26 +21,55 @@ class HistoryGrew(Message, frozen=True):
 
 
 class Subscribe(Request[int], frozen=True):
-    """Send ``Events`` to ``watcher`` from now on; answers the sequence number of the last event so far."""
+    """Send ``Events`` of one session, asked of its router, or of any, asked of ``TOPICS``.
 
-    watcher: Address
+    Answers the number of the session's last event so far, 0 from ``TOPICS``. Safe to repeat: one that is there goes on
+    where it is, unless it is to begin ``afresh`` after the number that it names now.
+    """
+
+    subscription: Subscription
+    afresh: bool = False
 
 
 class Unsubscribe(Request[None], frozen=True):
-    """Send no more."""
+    """Send no more for the subscription of that id."""
 
-    watcher: Address
+    id: str
 
 
 class Events(Message, frozen=True):
-    """What a watcher gets."""
+    """What a subscriber gets: what it wanted of a session's history after one number and up to another.
+
+    The next batch goes on where this one ends: another ``after`` than the last ``through`` tells that something was
+    lost on the way. ``dropped`` says how many were left out, because it was too slow for them and had said that it
+    does not mind. Passing events, of sequence 0, are where they came in between.
+    """
 
     session: str
     events: list[Event]
+    subscription: str = ""
+    after: int = 0
+    through: int = 0
+    dropped: int = 0
 
 
 class ReadHistory(Request[list[Event]], frozen=True):
-    """The kept events after a sequence number, at most ``limit``."""
+    """The kept events after a sequence number, at most ``limit``; with a limit of 0 the answer comes when whoever
+    subscribes has those so far, or is slow."""
 
     after: int = 0
     limit: int = 10_000
+
+
+class Register(Request[list[Subscription]], frozen=True):
+    """A session's router to ``TOPICS``: it lives, and wants to know who subscribes to topics of its session, and
+    others'. Said again and again, for ``TOPICS`` keeps nothing."""
+
+    session: str
+
+
+class AcrossSessions(Message, frozen=True):
+    """``TOPICS`` to a session's router: subscriptions that reach over sessions have begun, or ended."""
+
+    begun: list[Subscription] = []
+    ended: list[str] = []

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import Address, Event, Message
+from sylk_ray.messaging import SHARED, Address, Event, Message
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.directory import router_of
-from sylk_ray.runtime.history import HistoryGrew, Published
+from sylk_ray.runtime.history import TOPICS, HistoryGrew, Published
 from sylk_ray.runtime.residence import Residence
 
 PROGRESS_EVERY_S = 0.2
@@ -39,7 +39,11 @@ class Publishing:
         self._progress_at: dict[tuple[str, str], float] = {}
 
     async def publish(self, source: Address, event: Event) -> None:
-        """Put an event into the session's history; where its journal is not open, its router does that."""
+        """Put an event into the session's history; where its journal is not open, its router does that. What is of
+        no session has no history: the agent of the topics passes it on."""
+        if event.session == SHARED:
+            await self._tell(source, TOPICS, Published(event, passing=True))
+            return
         journal = self._residence.journal(event.session)
         if journal is None:
             await self._tell(source, router_of(event.session), Published(event))

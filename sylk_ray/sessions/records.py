@@ -139,6 +139,11 @@ class JobState(StrEnum):
         """Whether nothing more will happen."""
         return self in (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
 
+    @property
+    def waiting(self) -> bool:
+        """Whether it does not run now, for a reason, and may later."""
+        return self in (JobState.QUEUED, JobState.PAUSED, JobState.SUSPENDED)
+
 
 class Grants(msgspec.Struct, frozen=True):
     """What the person granted the job's tools beyond their worktree; kept with the job."""

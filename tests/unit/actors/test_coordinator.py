@@ -44,6 +44,10 @@ class FairShare(Recorder):
     role = "fair_share"
 
 
+class Topics(Recorder):
+    role = "topics"
+
+
 class Guide(Recorder):
     role = "guide"
 
@@ -61,7 +65,7 @@ class Librarian(Recorder):
 async def host(tmp_path, monkeypatch):
     monkeypatch.setattr(coordinator_module, "LOOK_EVERY_S", 0.02)
     Recorder.seen, Recorder.broken = [], True
-    roles = {"coordinator": Coordinator, **{cls.role: cls for cls in (Fleet, FairShare, Guide, Librarian)}}
+    roles = {"coordinator": Coordinator, **{cls.role: cls for cls in (Fleet, FairShare, Topics, Guide, Librarian)}}
     host = Host(
         "system",
         roles=Roles(roles),
@@ -85,20 +89,20 @@ async def health(host: Host, *conditions: str) -> list[AgentHealth]:
 
 
 async def test_agents_start_in_order_and_what_is_not_needed_may_be_missing(host):
-    seen = await health(host, "healthy", "healthy", "healthy", "failing", "failing")
-    assert Recorder.seen == ["fleet started", "fair_share started", "guide started"]
-    assert [each.needed for each in seen] == [True, True, True, False, False]
-    assert ("no index" in seen[3].problem, "no role 'nobody'" in seen[4].problem) == (True, True)
+    seen = await health(host, "healthy", "healthy", "healthy", "healthy", "failing", "failing")
+    assert Recorder.seen == ["fleet started", "fair_share started", "topics started", "guide started"]
+    assert [each.needed for each in seen] == [True, True, True, True, False, False]
+    assert ("no index" in seen[4].problem, "no role 'nobody'" in seen[5].problem) == (True, True)
 
 
 async def test_an_agent_that_could_not_start_is_tried_again(host):
-    await health(host, "healthy", "healthy", "healthy", "failing", "failing")
+    await health(host, "healthy", "healthy", "healthy", "healthy", "failing", "failing")
     Recorder.broken = False
-    await health(host, "healthy", "healthy", "healthy", "healthy", "failing")
+    await health(host, "healthy", "healthy", "healthy", "healthy", "healthy", "failing")
     assert Recorder.seen[-1] == "librarian started"
 
 
 async def test_the_end_comes_in_order(host):
-    await health(host, "healthy", "healthy", "healthy", "failing", "failing")
+    await health(host, "healthy", "healthy", "healthy", "healthy", "failing", "failing")
     assert await host.ask(ME, COORDINATOR, EndSystem(), timeout=5) == []
     assert Recorder.seen[-2:] == ["guide drained", "fleet ended"]

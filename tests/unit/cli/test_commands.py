@@ -36,7 +36,7 @@ def test_a_stale_state_file_is_mentioned(sylk, home):
 @pytest.mark.parametrize(
     "command",
     [
-        *(("jobs",), ("ps",), ("top",), ("logs", "j-1"), ("cancel", "j-1"), ("resume", "j-1")),
+        *(("jobs",), ("ps",), ("top",), ("logs", "j-1"), ("cancel", "j-1"), ("resume", "j-1"), ("watch", "#")),
         *(("session", "list"), ("session", "current"), ("session", "create", "x")),
         *(("session", each, "x") for each in ("show", "switch", "pause", "resume", "close")),
         ("session", "set", "x", "weight=1"),
@@ -68,6 +68,7 @@ def test_home_and_json_may_stand_before_the_command(sylk, tmp_path, command):
         ("jobs", "--nope"),
         ("submit",),
         ("logs",),
+        ("watch",),
         ("up", "--density", "odd"),
         ("up", "--num-cpus", "x"),
         ("session", "set", "x"),
@@ -92,7 +93,8 @@ def test_a_wrong_command_line_is_a_document_for_programs(sylk):
 @pytest.mark.parametrize(
     "command",
     [
-        *("up", "down", "status", "submit", "jobs", "logs", "cancel", "resume", "ps", "top", "validate", "doctor"),
+        *("up", "down", "status", "submit", "jobs", "logs", "watch", "cancel", "resume", "ps", "top", "validate"),
+        "doctor",
         *(f"session {each}" for each in ("create", "current", "switch", "pause", "resume", "set", "close")),
         *(f"dead-letters {each}" for each in ("list", "show", "retry", "drop")),
     ],

@@ -14,6 +14,7 @@ import pytest
 from actors.coordinator import Coordinator
 from actors.fair_share import FairShareAgent
 from actors.session_router import SessionRouter
+from actors.topics import Topics
 from sylk_ray.config import Settings
 from sylk_ray.errors import InputError
 from sylk_ray.gateway.agent import GatewayAgent
@@ -225,6 +226,7 @@ class Runtime:
                 "coordinator": Coordinator,
                 "fair_share": FairShareAgent,
                 "router": SessionRouter,
+                "topics": Topics,
                 "gateway": GatewayAgent,
                 "fragile": Fragile,
             }
@@ -248,8 +250,12 @@ class Runtime:
         """A job whose session is open in cell ``a``."""
         FakeGuide.jobs[job.job_id] = job
         FakeFleet.open.add(job.session_id)
-        await self.hosts["a"].open_session(SessionBinding(job.session_id, "a"))
+        await self.hosts["a"].open_session(self.binding(job))
         return job
+
+    def binding(self, job: JobRecord) -> SessionBinding:
+        """Where the job's session is."""
+        return SessionBinding(job.session_id, "a")
 
     async def close(self, job: JobRecord, status: JobState) -> None:
         """The job is over and its session closed."""

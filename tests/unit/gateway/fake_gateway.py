@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from sylk_ray.gateway.door import Door, announce, ensure_token
-from sylk_ray.gateway.stream import frame
+from sylk_ray.gateway.frames import frame, mark
 from sylk_ray.messaging import Event
 from sylk_ray.sessions import JobRecord, JobState, TaskRecord
 
@@ -29,7 +29,8 @@ def an_ending(status: JobState) -> Event:
 
 
 class FakeGateway:
-    """Answers ``replies[(method, path)]``; a job's events are ``events``, then those that ``say`` adds."""
+    """Answers ``replies[(method, path)]``; a job's events are ``events``, then those that ``say`` adds. They are what
+    is published to topics too, each with its number as the cursor, and a connection for ``topics_at_once`` of them."""
 
     def __init__(self, home: Path) -> None:
         self.token = ensure_token(home)
@@ -40,6 +41,7 @@ class FakeGateway:
         self.heard: list[tuple[str, str, Any]] = []
         self.events: list[Event] = []
         self.cursors: list[str] = []
+        self.topics_at_once = 1000
         self.streaming = threading.Event()
         self._more = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -67,8 +69,11 @@ class FakeGateway:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                if self.path.partition("?")[0].endswith("/events"):
+                path = self.path.partition("?")[0]
+                if path.endswith("/events"):
                     self._stream()
+                elif path == "/topics" and ("GET", path) not in gateway.replies:
+                    self._topics()
                 else:
                     self._answer("GET")
 
@@ -115,6 +120,23 @@ class FakeGateway:
                     gateway.streaming.set()
                     if event.kind in ("job.finished", "stream.ended"):
                         return
+
+            def _topics(self) -> None:
+                cursor = self.headers.get("last-event-id", "")
+                gateway.heard.append(("GET", self.path, None))
+                gateway.cursors.append(cursor)
+                self.send_response(200)
+                self.end_headers()
+                sent = int(cursor or 0)
+                self.wfile.write(mark(str(sent)))
+                for number, event in enumerate(gateway.events[sent : sent + gateway.topics_at_once], sent + 1):
+                    self.wfile.write(frame(event, str(number), topic=True))
+                if sent + gateway.topics_at_once < len(gateway.events) or "follow=false" in self.path:
+                    return
+                self.wfile.flush()
+                gateway.streaming.set()
+                with gateway._more:
+                    gateway._more.wait(timeout=30)
 
             def log_message(self, format: str, *args: object) -> None:
                 return

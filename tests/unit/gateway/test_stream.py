@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from sylk_ray.gateway.stream import JobStream
-from sylk_ray.gateway.watching import Watch
+from sylk_ray.gateway.watching import Hub, Watch
 from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime.directory import router_of
-from sylk_ray.runtime.history import Published, ReadHistory
+from sylk_ray.runtime.history import Events, Published, ReadHistory
 from sylk_ray.sessions import JobState
 
 from .conftest import a_job
@@ -102,7 +102,7 @@ async def test_an_event_that_was_lost_on_the_way_is_read_again(runtime):
     await publish(runtime, job, "two")
     watch = next(iter(runtime.front.hub._watches[job.session_id]))
     await watch._arrived.wait()
-    watch._events.clear()  # as when the gateway's agent was put away in between
+    watch.clear()  # as when the gateway's agent was put away in between
     await publish(runtime, job, "three", "job.finished")
     assert [each[0] for each in await client.rest()] == ["two", "three", "job.finished"]
 
@@ -112,7 +112,8 @@ async def test_a_slow_client_is_told_that_its_stream_ends(runtime):
     await publish(runtime, job, "one")
     client = Client(runtime, job, bound=10)
     await client.until("one")
-    runtime.front.hub.spread(job.session_id, [Event("e", job.session_id, sequence=n) for n in range(2, 14)])
+    events = [Event("e", job.session_id, sequence=n) for n in range(2, 14)]
+    runtime.front.hub.spread(Events(job.session_id, events, job.session_id))
     assert await client.rest() == [("stream.ended", None, {"reason": "too_slow"})]
 
 
@@ -184,7 +185,7 @@ async def test_a_job_that_is_suspended_and_resumed_is_followed_through_it(runtim
     client = Client(runtime, job)
     await client.until("one")
     await publish(runtime, job, "two")
-    next(iter(runtime.front.hub._watches[job.session_id]))._events.clear()  # lost with the router
+    next(iter(runtime.front.hub._watches[job.session_id])).clear()  # lost with the router
     await runtime.close(job, JobState.SUSPENDED)
     await runtime.hosts["gateway"].close_session(job.session_id)
     runtime.front.hub.look_again()
@@ -238,7 +239,7 @@ async def test_when_the_last_client_leaves_the_router_is_told(runtime):
     await client.frames.aclose()
     await asyncio.gather(*runtime.front._chores)
     router = runtime.hosts["a"]._slots[router_of(job.session_id)].agent
-    assert not router._watchers
+    assert not router._feed.subscriptions()
 
 
 async def test_the_end_of_the_gateway_ends_the_streams(runtime):
@@ -253,9 +254,23 @@ async def test_the_end_of_the_gateway_ends_the_streams(runtime):
 async def test_passing_events_are_left_out_before_kept_ones_are_lost():
     watch = Watch(bound=4)
     for sequence in (1, 2, 0, 3):
-        watch.put(Event("e", "s", sequence=sequence))
-    assert [(await watch.next(0)).sequence for _ in range(3)] == [1, 2, 3]
+        watch.put(Events("s", [Event("e", "s", sequence=sequence)]))
+    found = [await watch.next(0) for _ in range(4)]
+    assert [event.sequence for batch in found for event in batch.events] == [1, 2, 3]
     assert await watch.next(0) is None
+
+
+async def test_only_who_watches_the_session_looks_again():
+    hub = Hub()
+    with (
+        hub.watch("s-1", session="s-1") as one,
+        hub.watch("s-2", session="s-2") as two,
+        hub.watch("topics-1") as several,
+    ):
+        hub.look_again("s-1")
+        assert [each._again for each in (one, two, several)] == [True, False, True]
+        hub.look_again()
+        assert two._again
 
 
 @pytest.mark.parametrize("given", ["", "x", "-1"])

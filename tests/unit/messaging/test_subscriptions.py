@@ -114,3 +114,40 @@ def test_threads_that_subscribe_disturb_nobody_who_publishes():
     for thread in publishers:
         thread.join()
     assert (problems, len(table), ids(table, "session.s1.x")) == ([], 1, [])
+
+
+def test_an_id_that_is_added_and_removed_at_once_leaves_nothing_behind():
+    table = Subscriptions(4)
+
+    def change(turns: int) -> None:
+        for turn in range(turns):
+            table.add(Subscription("w", f"session.s{turn % 2}.*", ME))
+            table.remove("w")
+
+    threads = [threading.Thread(target=change, args=(500,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(table), ids(table, "session.s0.x"), ids(table, "session.s1.x")) == (0, [], [])
+
+
+def test_an_add_between_the_halves_of_a_remove_is_not_undone_by_it():
+    table = Subscriptions(1)
+    table.add(Subscription("w", "session.a.*", ME))
+    (trie,) = table._shards
+    discard, held, done = trie.discard, threading.Event(), threading.Event()
+
+    def slowly(pattern, value):
+        held.set()
+        done.wait(0.2)
+        return discard(pattern, value)
+
+    trie.discard = slowly  # type: ignore[method-assign]
+    removing = threading.Thread(target=table.remove, args=("w",))
+    removing.start()
+    held.wait()
+    table.add(Subscription("w", "session.a.*", ME))
+    done.set()
+    removing.join()
+    assert (len(table), ids(table, "session.a.x")) == (1, ["w"])

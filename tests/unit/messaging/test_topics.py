@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sylk_ray.messaging.topics import InvalidTopic, TopicTrie, pattern_segments, session_topic, topic_segments
+from sylk_ray.messaging import Event
+from sylk_ray.messaging.topics import (
+    InvalidTopic,
+    TopicTrie,
+    matches,
+    pattern_segments,
+    reaches,
+    session_topic,
+    topic_segments,
+)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +105,44 @@ def test_it_finds_what_a_regular_expression_finds_and_nothing_is_left_of_what_wa
     for pattern, value in there:
         trie.discard(pattern, value)
     assert trie._root.empty
+
+
+@given(patterns, topics)
+def test_one_pattern_alone_is_matched_as_the_trie_does(pattern, topic):
+    assert matches(pattern, topic) is (re.fullmatch(expression_of(pattern), topic) is not None)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reached"),
+    [
+        ("#", True),
+        ("session.#", True),
+        ("session.*.status", True),
+        ("session.s-1.#", True),
+        ("*.s-1.status", True),
+        ("session.s-2.status", False),
+        ("guide.sessions", False),
+        ("session", False),
+        ("*", False),
+    ],
+)
+def test_which_patterns_could_match_something_of_a_session(pattern, reached):
+    assert reaches(pattern, "s-1") is reached
+
+
+@pytest.mark.parametrize(
+    ("event", "topic"),
+    [
+        (Event("pipeline.phase", "s-1", by="orchestrator"), "session.s-1.orchestrator.pipeline"),
+        (Event("passed", "s-1", by="tester"), "session.s-1.tester.passed"),
+        (Event("pipeline.phase", "s-1", by="orchestrator/phases"), "session.s-1.orchestrator.phases"),
+        (Event("job.finished", "s-1", by="orchestrator"), "session.s-1.status"),
+        (Event("session.stalled", "s-1"), "session.s-1.status"),
+        (Event("journal.repaired", "s-1"), "session.s-1.runtime.journal"),
+        (Event("sessions.closed", "shared", by="guide"), "guide.sessions"),
+        (Event("a b.c", "s.1", by="ex.tra"), "session.s_1.ex_tra.a_b"),
+    ],
+)
+def test_the_topic_of_an_event(event, topic):
+    assert event.topic == topic
+    assert topic_segments(topic)

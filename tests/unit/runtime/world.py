@@ -19,7 +19,7 @@ class World:
         self.journals = journals
         self.settings = settings
         self.transport = LocalTransport()
-        self.roles = Roles({**roles, "router": FakeRouter, "fleet": FakeFleet})
+        self.roles = Roles({"router": FakeRouter, "fleet": FakeFleet, **roles})
         self.hosts: dict[str, Host] = {}
         self._opened: list[Any] = []
 

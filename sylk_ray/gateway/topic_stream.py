@@ -1,0 +1,135 @@
+"""What is published to topics, of one session or of all, as server-sent events.
+
+Events arrive from the sessions' routers as they happen, and are read from the histories where something may be missing:
+at the beginning, where the numbers of a batch do not go on from the last, and every now and then, for the last words of
+a session may be lost with the cell that had them to say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import AsyncIterator, Generator, Iterator
+
+from sylk_ray.gateway.agent import GATEWAY
+from sylk_ray.gateway.cursor import Cursor
+from sylk_ray.gateway.frames import KEEP_ALIVE_S, EventStream, frame, mark
+from sylk_ray.gateway.front import Front
+from sylk_ray.gateway.watching import BOUND, Watch
+from sylk_ray.messaging import SHARED
+from sylk_ray.messaging.subscriptions import Filter, Subscription
+from sylk_ray.runtime.feed import publication_of
+from sylk_ray.runtime.following import Positions
+from sylk_ray.runtime.history import Events
+from sylk_ray.sessions import SessionState
+
+LOOK_EVERY_S = 10.0
+REST_S = 60.0
+"""A journal that has not been written to for so long, of a session that does not run, is at rest."""
+_COARSE_S = 1.0
+"""By how much a file's time may lie behind that of what was written to it."""
+_LIVING = (SessionState.ACTIVE, SessionState.PAUSED)
+
+
+class TopicStream(EventStream):
+    """One client's view of the topics of a pattern. Without a cursor it begins now."""
+
+    def __init__(
+        self,
+        front: Front,
+        pattern: str,
+        wanted: Filter,
+        cursor: Cursor | None,
+        *,
+        follow: bool = True,
+        keep_alive_s: float = KEEP_ALIVE_S,
+        bound: int = BOUND,
+    ) -> None:
+        super().__init__(keep_alive_s)
+        self._front = front
+        self._subscription = Subscription(f"topics-{uuid.uuid4().hex[:12]}", pattern, GATEWAY, wanted, bound=bound)
+        self._is_new = cursor is None
+        self._cursor = cursor or Cursor.at(time.time())
+        self._positions = Positions(self._cursor.seen)
+        self._follow = follow
+        self._bound = bound
+        self._unread: dict[str, bool] = {}
+        """Sessions whose histories are to be read, and whether they live."""
+        self._read_at: dict[str, float] = {}
+        self._looked = 0.0
+
+    @contextlib.contextmanager
+    def _watching(self) -> Generator[Watch]:
+        with contextlib.ExitStack() as undone:
+            watch = undone.enter_context(self._front.hub.watch(self._subscription.id, self._bound))
+            if self._follow:
+                undone.enter_context(self._front.subscribed_across(self._subscription))
+            yield watch
+
+    async def _found(self, watch: Watch) -> AsyncIterator[bytes]:
+        await self._look()
+        yield mark(str(self._cursor))
+        while not watch.ended:
+            while self._unread:
+                session, lives = self._unread.popitem()
+                async for each in self._missed(session, lives=lives):
+                    yield each
+            if not self._follow:
+                return
+            batch = await watch.next(min(self._keep_alive_s, LOOK_EVERY_S))
+            if batch is not None:
+                for each in self._arrived(batch):
+                    yield each
+            if not watch.ended and (batch is None or time.monotonic() - self._looked >= LOOK_EVERY_S):
+                await self._look()
+            if self._is_silent:
+                yield mark(str(self._cursor))
+
+    async def _look(self) -> None:
+        """See which sessions there are, and which of them may have something that is not known here."""
+        self._looked, now = time.monotonic(), time.time()
+        found = {each.id: each for each in await self._front.sessions() if self._subscription.may_want(each.id)}
+        seen, start = self._cursor.seen, self._cursor.start
+        living = {id_ for id_, each in found.items() if each.state in _LIVING and not each.closed}
+        written_at = await self._front.written_at(found.keys() - living)
+        for id_ in living:
+            if self._is_new and id_ not in seen and found[id_].created_at <= start:
+                seen[id_] = await self._front.last_event(id_)
+            else:
+                self._unread[id_] = True
+        for id_, at in written_at.items():
+            if at != self._read_at.get(id_) and (id_ in seen or at >= start - _COARSE_S):
+                self._read_at[id_] = at
+                self._unread[id_] = False
+        self._is_new = False
+        if self._unread.keys() - seen.keys():
+            return  # what the start says is still needed for them
+        since = now - REST_S
+        at_rest = {id_ for id_, at in written_at.items() if at < since - _COARSE_S and id_ not in self._unread}
+        self._cursor.fold(at_rest | (seen.keys() - found.keys()), since)
+
+    async def _missed(self, session: str, *, lives: bool) -> AsyncIterator[bytes]:
+        """What the session's history has after what is known of it."""
+        seen = self._cursor.seen
+        position = seen.get(session)
+        floor = self._cursor.start if position is None else None
+        position = position or 0
+        while events := await self._front.events_of(session, position, live=lives):
+            for event in events:
+                position = event.sequence
+                if (floor is None or event.at > floor) and self._subscription.wants(publication_of(event)):
+                    seen[session] = position
+                    yield frame(event, str(self._cursor), topic=True)
+            seen[session] = position
+        seen.setdefault(session, position)
+
+    def _arrived(self, batch: Events) -> Iterator[bytes]:
+        """What a router has sent. Where that does not go on from what is known, the history is read instead."""
+        if batch.session == SHARED:
+            yield from (frame(event, topic=True) for event in batch.events)
+        elif batch.dropped or not self._positions.fits(batch):
+            self._unread[batch.session] = True
+        else:
+            for event in self._positions.walk(batch):
+                yield frame(event, str(self._cursor), topic=True)
