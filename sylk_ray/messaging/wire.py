@@ -12,6 +12,9 @@ from sylk_ray.messaging.address import Address
 from sylk_ray.messaging.delivery import NotDecodable, NotEncodable
 from sylk_ray.messaging.message import Message, message_type
 
+NO_MSGPACK = (msgspec.DecodeError, UnicodeDecodeError)
+"""What msgspec raises for bytes that are not what they should be: the second for text that is no UTF-8."""
+
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -131,7 +134,7 @@ def decode_envelope(data: bytes) -> Envelope:
     """The envelope of one packet that was kept; raises NotDecodable."""
     try:
         envelope = envelope_of(_packet_decoder.decode(data), "")
-    except msgspec.DecodeError as problem:
+    except NO_MSGPACK as problem:
         raise NotDecodable(f"a packet of {len(data)} bytes does not decode: {problem}") from problem
     if isinstance(envelope.message, NotDecodable):
         raise envelope.message
@@ -182,7 +185,7 @@ def _decode_body(packet: Packet) -> Message | NotDecodable:
         decoder = _body_decoders[packet.kind] = msgspec.msgpack.Decoder(known)
     try:
         return decoder.decode(packet.body)
-    except msgspec.DecodeError as problem:
+    except NO_MSGPACK as problem:
         return NotDecodable(f"{packet.kind} from {packet.source} to {packet.target} does not decode: {problem}")
 
 
@@ -195,7 +198,7 @@ def decode_batch(data: bytes) -> Batch:
     """The batch of a payload; raises NotDecodable."""
     try:
         return _batch_decoder.decode(data)
-    except msgspec.DecodeError as problem:
+    except NO_MSGPACK as problem:
         raise NotDecodable(f"a batch of {len(data)} bytes does not decode: {problem}") from problem
 
 

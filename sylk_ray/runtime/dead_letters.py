@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from sylk_ray.messaging import Request
-from sylk_ray.messaging.wire import Packet
+from sylk_ray.messaging.wire import NO_MSGPACK, Packet
 from sylk_ray.runtime.journal import DeadLetter
 
 SHOWN_BYTES = 64
@@ -52,7 +52,7 @@ def view_of(letter: DeadLetter, *, whole: bool = False) -> LetterView:
         packet = msgspec.msgpack.decode(mail.packet, type=Packet)
         kind = packet.kind
         message = readable(msgspec.msgpack.decode(packet.body)) if whole else None
-    except msgspec.DecodeError:
+    except NO_MSGPACK:
         message = readable(mail.packet) if whole else None
     return LetterView(
         mail.id, str(mail.source), str(mail.target), kind, letter.error, letter.reason, letter.at, message

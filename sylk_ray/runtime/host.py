@@ -27,7 +27,7 @@ from sylk_ray.messaging import (
     UnknownAddress,
 )
 from sylk_ray.messaging.message import reply_type
-from sylk_ray.messaging.wire import Envelope
+from sylk_ray.messaging.wire import NO_MSGPACK, Envelope
 from sylk_ray.runtime.answers import Answers
 from sylk_ray.runtime.asks import Asks
 from sylk_ray.runtime.clock import Clock
@@ -260,7 +260,7 @@ class Host:
         if isinstance(reply, msgspec.Raw):
             try:
                 return msgspec.msgpack.decode(reply, type=reply_type(type(message)))
-            except msgspec.DecodeError as problem:
+            except NO_MSGPACK as problem:
                 raise NotDecodable(f"the answer of {target} to {message.kind} does not decode: {problem}") from problem
         return cast("ReplyT", reply)
 
