@@ -21,6 +21,7 @@ from sylk_ray.messaging.delivery import (
 )
 from sylk_ray.messaging.events import Event
 from sylk_ray.messaging.message import Message, Request
+from sylk_ray.messaging.trace import begin_trace, current_trace, new_trace
 
 __all__ = [
     "SHARED",
@@ -39,4 +40,7 @@ __all__ = [
     "Request",
     "SessionClosed",
     "UnknownAddress",
+    "begin_trace",
+    "current_trace",
+    "new_trace",
 ]

@@ -6,15 +6,21 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin, get_ty
 
 import msgspec
 
+from sylk_ray.fairness import Lane
+
 ReplyT = TypeVar("ReplyT")
 
 _kinds: dict[str, type[Message]] = {}
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something told to an agent. Subclasses are frozen structs; the class name is the kind on the wire."""
+    """Something told to an agent. Subclasses are frozen structs; the class name is the kind on the wire.
+
+    ``priority`` is what its envelopes say of how urgent it is.
+    """
 
     kind: ClassVar[str] = "Message"
+    priority: ClassVar[Lane] = Lane.NORMAL
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from sylk_ray.errors import SylkError, error_of
+from sylk_ray.fairness import Lane
 from sylk_ray.messaging.address import Address
 from sylk_ray.messaging.delivery import NotDecodable, NotEncodable
 from sylk_ray.messaging.message import Message, message_type
@@ -19,10 +20,24 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class Envelope(msgspec.Struct, gc=False):
-    """A message on its way, inside a cell. ``origin`` is the cell that it came from, empty for this one.
+    """A message on its way, inside a cell, with all that is known of it besides what it says.
 
-    ``answers`` is the id of the request that this is the reply to; ``deadline`` is Unix time in seconds, 0 for
-    none; ``failure`` is set on a reply that is an error.
+    ``origin`` is the cell that it came from, empty for this one. ``answers`` is the id of the request that this is the
+    reply to; ``deadline`` is Unix time in seconds, 0 for none; ``failure`` is set on a reply that is an error.
+    ``trace`` is the trace that it belongs to, 32 hexadecimal digits, and ``parent`` the id of the message that was
+    being handled when it was sent; each is empty for none. ``priority`` is a ``sylk_ray.fairness.Lane``, which its
+    message declares; it tells whoever looks, and changes no order, which is kept per sender and receiver.
+
+    What the specification asks of every message is found here, and so no message repeats it:
+
+    | specification  | here                                                                          |
+    |----------------|-------------------------------------------------------------------------------|
+    | session id     | ``target.session``, or for a shared agent's mail ``source.session``           |
+    | correlation id | ``id`` of a request, ``answers`` of its reply                                 |
+    | priority       | ``priority``                                                                  |
+    | deadline       | ``deadline``                                                                  |
+    | trace id       | ``trace``                                                                     |
+    | parent         | ``parent``                                                                    |
     """
 
     id: str
@@ -34,6 +49,9 @@ class Envelope(msgspec.Struct, gc=False):
     answers: str = ""
     origin: str = ""
     failure: Failure | None = None
+    trace: str = ""
+    parent: str = ""
+    priority: int = Lane.NORMAL.value
 
 
 class Failure(msgspec.Struct, frozen=True, array_like=True):
@@ -65,6 +83,9 @@ class Packet(msgspec.Struct, frozen=True, array_like=True):
     deadline: float = 0.0
     answers: str = ""
     failure: Failure | None = None
+    trace: str = ""
+    parent: str = ""
+    priority: int = Lane.NORMAL.value
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
@@ -112,6 +133,9 @@ def encode_envelope(envelope: Envelope) -> bytes:
         envelope.deadline,
         envelope.answers,
         envelope.failure,
+        envelope.trace,
+        envelope.parent,
+        envelope.priority,
     )
     try:
         return _encoder.encode(packet)
@@ -156,6 +180,9 @@ def envelope_of(packet: Packet, origin: str) -> Envelope:
         packet.answers,
         origin,
         packet.failure,
+        packet.trace,
+        packet.parent,
+        packet.priority,
     )
 
 

@@ -108,7 +108,7 @@ class Worker(Agent[None]):
         try:
             await doing
         except Stopped:
-            ctx.log.info("%s was stopped", ctx.address)
+            ctx.log.info("its work was stopped")
         except SylkError as error:
             failed = WorkerFailed(brief.attempt, loops, ErrorRecord.of(error), retryable=error.exit_code != 2)
             await PipelineBus(ctx).to_pipeline(failed)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sylk_ray.messaging import Address, Event, Message, Request, SessionClosed
+from sylk_ray.messaging import Address, Event, Message, Request, SessionClosed, current_trace
 from sylk_ray.runtime.effects import Effects, Told
 from sylk_ray.runtime.journal import Journal, Mail
+from sylk_ray.runtime.logs import AgentLog
 from sylk_ray.runtime.steps import Retry, Steps
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ class Context:
         self._host.peer_lost(cell)
 
     @property
-    def log(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger whose lines name the agent."""
-        return logging.LoggerAdapter(logging.getLogger("sylk.agent"), {"agent": str(self.address)})
+    def log(self) -> AgentLog:
+        """A logger whose lines begin with the agent, and with the trace that it works for."""
+        return AgentLog(self.address)
 
     @property
     def leases(self) -> Leases:
@@ -161,7 +161,7 @@ class Context:
 
     async def publish(self, kind: str, *, task: str = "", **data: Any) -> None:
         """Record something that happened in the session's history, with the handler's commit if it has one."""
-        event = Event(kind, self.address.session, task, data, 0, self._host.clock.now())
+        event = Event(kind, self.address.session, task, data, 0, self._host.clock.now(), current_trace())
         effects = self._effects
         if effects is not None and not effects.sealed:
             effects.events.append(event)
@@ -187,4 +187,5 @@ class Context:
 
     def progress(self, line: str, *, task: str = "") -> None:
         """Show a line of what is going on. Passing: not kept, and dropped when there is too much of it."""
-        self._host.progress(Event("task.progress", self.address.session, task, {"line": line}, 0, self.clock.now()))
+        now, trace = self.clock.now(), current_trace()
+        self._host.progress(Event("task.progress", self.address.session, task, {"line": line}, 0, now, trace))

@@ -27,6 +27,7 @@ from sylk_ray.messaging import (
     UnknownAddress,
 )
 from sylk_ray.messaging.message import reply_type
+from sylk_ray.messaging.trace import current_trail
 from sylk_ray.messaging.wire import NO_MSGPACK, Envelope
 from sylk_ray.runtime.answers import Answers
 from sylk_ray.runtime.asks import Asks
@@ -222,15 +223,25 @@ class Host:
         self, source: Address, target: Address, message: Message, *, timeout: float, direct: bool = False
     ) -> None:
         """See Context.tell and Context.tell_direct."""
-        envelope = Envelope(self.next_id(), source, target, message, False, self.clock.now() + timeout)
+        trace, parent = current_trail()
+        deadline = self.clock.now() + timeout
+        envelope = Envelope(
+            self.next_id(), source, target, message, False, deadline, "", "", None, trace, parent, message.priority
+        )
         self.check_allowed(source, target, direct=direct)
         await self.send(envelope)
 
     async def tell_all(self, source: Address, target: Address, messages: Sequence[Message], *, timeout: float) -> None:
         """See Context.tell_all."""
         self.check_allowed(source, target)
+        trace, parent = current_trail()
         deadline = self.clock.now() + timeout
-        envelopes = [Envelope(self.next_id(), source, target, message, False, deadline) for message in messages]
+        envelopes = [
+            Envelope(
+                self.next_id(), source, target, message, False, deadline, "", "", None, trace, parent, message.priority
+            )
+            for message in messages
+        ]
         cell = await self._cell_of(target, timeout)
         if cell == self.cell:
             for envelope in envelopes:
@@ -254,7 +265,9 @@ class Host:
     ) -> ReplyT:
         """See Context.ask."""
         self.check_allowed(source, target)
-        request = Envelope(request_id or self.next_id(), source, target, message, True, self.clock.now() + timeout)
+        trace, parent = current_trail()
+        id_, deadline = request_id or self.next_id(), self.clock.now() + timeout
+        request = Envelope(id_, source, target, message, True, deadline, "", "", None, trace, parent, message.priority)
         ask = self._asks.open(request)
         reply = await self._asks.wait(request, ask, lambda: self.send(request), timeout)
         if isinstance(reply, msgspec.Raw):

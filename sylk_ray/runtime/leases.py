@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import uuid
 from collections.abc import AsyncGenerator, Callable
@@ -32,6 +33,7 @@ from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Decision, Granted, Group, Lane, Refused, Request, Snapshot
 from sylk_ray.messaging import SHARED, Address, Message
 from sylk_ray.messaging import Request as Asking
+from sylk_ray.messaging.trace import NO_TRAIL, follow
 from sylk_ray.runtime.agent import Agent, handler
 from sylk_ray.runtime.context import Context
 from sylk_ray.runtime.directory import EVERYWHERE as DESK
@@ -120,13 +122,18 @@ class GetPlace(Asking[str], frozen=True):
 class _Want:
     """One request, until it is given back. ``decide`` is called with None when it is granted, or with the reason."""
 
-    __slots__ = ("decide", "granted", "refused", "request")
+    __slots__ = ("_context", "_decide", "granted", "refused", "request")
 
     def __init__(self, request: Request, decide: Callable[[str | None], object], *, granted: bool = False) -> None:
         self.request = request
-        self.decide = decide
         self.granted = granted
         self.refused: Refused | None = None
+        self._decide = decide
+        self._context = contextvars.copy_context()
+
+    def decide(self, reason: str | None) -> None:
+        """Tell whoever wants it."""
+        self._context.run(self._decide, reason)
 
 
 class ModelCall:
@@ -147,7 +154,8 @@ class ModelCall:
 
 
 class Leases:
-    """All that one cell's agents want and hold. ``tell`` sends to FairShare; ``desk`` gets its answers."""
+    """All that one cell's agents want and hold. ``tell`` sends to FairShare; ``desk`` gets its answers. What is decided
+    is passed on in the context of whoever wanted it, and so with their trace."""
 
     def __init__(self, cell: str, tell: Callable[[Message], Any], now: Callable[[], float]) -> None:
         self._cell = cell
@@ -269,6 +277,7 @@ class Leases:
     async def _send(self) -> None:
         """One message at a time, in order: news at once, and a report each HEARTBEAT_S for as long as there is
         anything to report. Only news takes over what another cell held; a report does not."""
+        follow(NO_TRAIL)  # it tells of all that the cell wants, and goes on for long
         reported = 0.0
         while self._wants or self._given_back or self._spent_at:
             news, given_back = self._news, self._given_back
