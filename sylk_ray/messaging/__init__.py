@@ -20,6 +20,7 @@ from sylk_ray.messaging.delivery import (
     UnknownAddress,
 )
 from sylk_ray.messaging.events import Event
+from sylk_ray.messaging.flow import Flow, said_by
 from sylk_ray.messaging.message import Message, Request
 from sylk_ray.messaging.trace import begin_trace, current_trace, new_trace
 
@@ -30,6 +31,7 @@ __all__ = [
     "DeadlinePassed",
     "DeliveryError",
     "Event",
+    "Flow",
     "HandlerFailed",
     "MailboxFull",
     "Message",
@@ -43,4 +45,5 @@ __all__ = [
     "begin_trace",
     "current_trace",
     "new_trace",
+    "said_by",
 ]

@@ -141,6 +141,8 @@ class Context:
         """Send many to one receiver, in order, as ``tell`` does."""
         if self._held_back:
             for message in messages:
+                self._host.check_allowed(self.address, target, message)
+            for message in messages:
                 await self.tell(target, message, timeout=timeout)
         else:
             await self._host.tell_all(self.address, target, messages, timeout=timeout)
@@ -177,7 +179,7 @@ class Context:
         if effects is None or effects.sealed:
             await self._host.tell(self.address, target, message, timeout=timeout, direct=direct)
             return
-        self._host.check_allowed(self.address, target, direct=direct)
+        self._host.check_allowed(self.address, target, message, direct=direct)
         self._host.is_durable(target)  # raises for a role that there is not
         effects.told.append(Told(target, message, timeout))
 

@@ -228,12 +228,13 @@ class Host:
         envelope = Envelope(
             self.next_id(), source, target, message, False, deadline, "", "", None, trace, parent, message.priority
         )
-        self.check_allowed(source, target, direct=direct)
+        self.check_allowed(source, target, message, direct=direct)
         await self.send(envelope)
 
     async def tell_all(self, source: Address, target: Address, messages: Sequence[Message], *, timeout: float) -> None:
         """See Context.tell_all."""
-        self.check_allowed(source, target)
+        for message in messages:
+            self.check_allowed(source, target, message)
         trace, parent = current_trail()
         deadline = self.clock.now() + timeout
         envelopes = [
@@ -264,7 +265,7 @@ class Host:
         self, source: Address, target: Address, message: Request[ReplyT], *, timeout: float, request_id: str = ""
     ) -> ReplyT:
         """See Context.ask."""
-        self.check_allowed(source, target)
+        self.check_allowed(source, target, message)
         trace, parent = current_trail()
         id_, deadline = request_id or self.next_id(), self.clock.now() + timeout
         request = Envelope(id_, source, target, message, True, deadline, "", "", None, trace, parent, message.priority)
@@ -294,6 +295,7 @@ class Host:
 
     def notify(self, source: Address, target: Address, message: Message) -> None:
         """See Context.notify."""
+        self._check_flow(source, target, message)
         self._spawn(self._tell_quietly(target, message, source))
 
     async def _tell_fair_share(self, message: Message) -> None:
@@ -301,12 +303,12 @@ class Host:
 
     async def _tell_quietly(self, target: Address, message: Message, source: Address | None = None) -> None:
         try:
-            await self.tell(source or target, target, message, timeout=1)
+            await self.tell(source or self._me, target, message, timeout=1)
         except SylkError as error:
             log.debug("a passing event was dropped: %s", error)
 
-    def check_allowed(self, source: Address, target: Address, *, direct: bool = False) -> None:
-        """Raises NotAllowed when the one may not speak to the other, SessionClosed when the sender's is closed."""
+    def check_allowed(self, source: Address, target: Address, message: Message, *, direct: bool = False) -> None:
+        """Raises NotAllowed when the one may not say that to the other, SessionClosed when the sender's is closed."""
         if source.session != target.session and SHARED not in (source.session, target.session):
             raise NotAllowed(
                 f"{source} may not address {target}: it is of another session",
@@ -314,8 +316,17 @@ class Host:
             )
         if direct and (source.session, source.name) != (target.session, target.name):
             raise NotAllowed(f"{source} and {target} share no pipeline; only a pipeline's own agents speak directly")
+        self._check_flow(source, target, message)
         if self._residence.is_closed(source.session):
             raise SessionClosed(f"session {source.session} is closed")
+
+    def _check_flow(self, source: Address, target: Address, message: Message) -> None:
+        flow = message.flow
+        if flow is not None and not flow.allows(source.role, target.role):
+            raise NotAllowed(
+                f"{source} may not say {message.kind} to {target}: it goes from {flow}",
+                hint=f"see `sylk messages {message.kind}`",
+            )
 
     def is_durable(self, target: Address) -> bool:
         """Whether mail to an agent of a session is kept; raises UnknownAddress for a role that there is not."""

@@ -31,7 +31,7 @@ from msgspec import Struct
 
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Decision, Granted, Group, Lane, Refused, Request, Snapshot
-from sylk_ray.messaging import SHARED, Address, Message
+from sylk_ray.messaging import SHARED, Address, Message, said_by
 from sylk_ray.messaging import Request as Asking
 from sylk_ray.messaging.trace import NO_TRAIL, follow
 from sylk_ray.runtime.agent import Agent, handler
@@ -75,6 +75,8 @@ class Usage(Struct, frozen=True):
 class Wanted(Message, frozen=True):
     """A cell to FairShare: what is wanted from now on, and what is wanted or held no more."""
 
+    flow = said_by("host", to="fair_share")
+
     holder: str
     wanted: list[Request]
     given_back: list[str]
@@ -83,6 +85,8 @@ class Wanted(Message, frozen=True):
 
 class Holding(Message, frozen=True):
     """A cell to FairShare: it lives, and this is all that it holds and waits for."""
+
+    flow = said_by("host", to="fair_share")
 
     holder: str
     held: list[Request]
@@ -93,11 +97,15 @@ class Holding(Message, frozen=True):
 class Decided(Message, frozen=True):
     """FairShare to a cell's desk."""
 
+    flow = said_by("fair_share", to="leases")
+
     decisions: list[Decision]
 
 
 class SetShare(Message, frozen=True):
     """The Guide to FairShare: a session is open, with this weight and these limits."""
+
+    flow = said_by("guide", to="fair_share")
 
     session: str
     group: Group
@@ -106,15 +114,21 @@ class SetShare(Message, frozen=True):
 class CloseShare(Message, frozen=True):
     """The Guide to FairShare: nothing of a session is wanted any more."""
 
+    flow = said_by("guide", to="fair_share")
+
     session: str
 
 
 class GetShares(Asking[Snapshot], frozen=True):
     """Everything that there is to see of FairShare."""
 
+    flow = said_by("user", to="fair_share")
+
 
 class GetPlace(Asking[str], frozen=True):
     """Where a request is in line, and why, in words."""
+
+    flow = said_by("user", to="fair_share")
 
     key: str
 
