@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from sylk_ray import __version__
-from sylk_ray.cli import dead_letters, doctor, jobs, session, status, submit, top, up, validate
+from sylk_ray.cli import dead_letters, doctor, jobs, messages, session, status, submit, top, up, validate
 from sylk_ray.cli.shell import Home, Json, Shell, error_document
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home
@@ -96,6 +96,7 @@ app.command("ps")(status.ps)
 app.command("top")(top.top)
 app.add_typer(session.app, name="session")
 app.add_typer(dead_letters.app, name="dead-letters")
+app.command("messages")(messages.messages)
 app.command("doctor")(doctor.doctor)
 
 
