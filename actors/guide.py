@@ -13,7 +13,7 @@ from actors.job_runner import JobRunner
 from actors.session_maker import SessionMaker
 from sylk_ray.errors import SylkError
 from sylk_ray.jobs import Job
-from sylk_ray.messaging import DeadlinePassed, DeliveryError
+from sylk_ray.messaging import DeadlinePassed, DeliveryError, current_trace
 from sylk_ray.runtime import Agent, Context, handler
 from sylk_ray.runtime.fleet_messages import (
     CellDied,
@@ -100,6 +100,7 @@ class Guide(Agent[None]):
                 first_event=0 if is_new else await self._maker.last_event(session),
                 grants=Grants(list(sandbox.write), sandbox.network, list(sandbox.env)),
                 warnings=repository.warnings,
+                trace=current_trace(),
             )
             try:
                 path = self._store.directory(session.id).job_of(job_id)

@@ -11,6 +11,7 @@ import msgspec
 from sylk_ray.messaging import Message, Request
 from sylk_ray.messaging.flow import listed
 from sylk_ray.messaging.message import message_types, reply_type
+from sylk_ray.runtime.roles import GROUP, Roles
 
 MODULES = (
     "actors.coordinator",
@@ -135,5 +136,6 @@ def type_name(kind: Any) -> str:
 
 def _durable_roles() -> set[str]:
     """The roles of sessions' agents whose mail is kept."""
-    found = [entry for entry in entry_points(group="sylk.roles") if not entry.value.startswith(_WITHOUT_STATE)]
-    return {entry.name for entry in found if entry.load().durable}
+    found = {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    roles = Roles({name: value for name, value in found.items() if not value.startswith(_WITHOUT_STATE)})
+    return {name for name in roles.names() if roles.agent_class(name).durable}

@@ -44,9 +44,10 @@ def new_trace() -> str:
 
 @contextlib.contextmanager
 def begin_trace(trace: str | None = None) -> Generator[str]:
-    """What happens within is of this trace, or of a new one; gives its id."""
-    trace = trace or new_trace()
-    token = _current.set((trace, ""))
+    """What happens within is of this trace (empty: of none), or with None of a new one; gives its id."""
+    if trace is None:
+        trace = new_trace()
+    token = _current.set((trace, _current.get()[1]))
     try:
         yield trace
     finally:
