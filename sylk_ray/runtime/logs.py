@@ -24,7 +24,7 @@ class AgentLog(logging.LoggerAdapter[logging.Logger]):
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
         """See LoggerAdapter.process."""
-        kwargs["extra"] = {**kwargs.get("extra", {}), "names_trace": True}
+        kwargs["extra"] = {**(kwargs.get("extra") or {}), "names_trace": True}
         return f"{self._address} {_shown_trace()}{msg}", kwargs
 
 
