@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import SHARED, Address, DeadlinePassed, Request
+from sylk_ray.messaging import SHARED, Address, DeadlinePassed, Request, said_by
 from sylk_ray.runtime import Agent, Context, Host, handler
 from sylk_ray.runtime.directory import FLEET
 from sylk_ray.runtime.fleet_messages import ShutDown
@@ -26,6 +26,8 @@ PATIENCE_S = 10.0
 class EndSystem(Request[list[JobRecord]], frozen=True):
     """End everything but the system's own cells. Running jobs are suspended, after ``grace_s`` seconds for what they
     are at; with ``wait`` they come to their ends first. Answers the jobs that can be resumed."""
+
+    flow = said_by("user", to="coordinator")
 
     wait: bool = False
     grace_s: float = 10.0

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from actors.token_accounts import TokenAccounts
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Capacity, Decision, FairShare, Snapshot
-from sylk_ray.messaging import SHARED, Address, Message
+from sylk_ray.messaging import SHARED, Address, Message, said_by
 from sylk_ray.runtime import Agent, Context, handler
 from sylk_ray.runtime.directory import FLEET
 from sylk_ray.runtime.fleet_messages import GetResources, Resources
@@ -33,6 +33,8 @@ LOOK_EVERY_S = 10.0
 class TimePassed(Message, frozen=True):
     """FairShare to itself: time has passed. Through the mailbox, so that reports that have come are read first: an
     agent that was held up must not take for silent whoever has spoken meanwhile."""
+
+    flow = said_by("fair_share", to="fair_share")
 
 
 class FairShareAgent(Agent[None]):

@@ -15,7 +15,7 @@ from actors.session_maker import SessionMaker
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import SessionCreate
 from sylk_ray.jobs import Job
-from sylk_ray.messaging import DeadlinePassed, DeliveryError
+from sylk_ray.messaging import DeadlinePassed, DeliveryError, current_trace
 from sylk_ray.routing import Route
 from sylk_ray.runtime import Context, handler
 from sylk_ray.runtime.directory import router_of
@@ -118,6 +118,7 @@ class Guide(RoutingDesk):
                 first_event=0 if is_new else await self._maker.last_event(session),
                 grants=Grants(list(sandbox.write), sandbox.network, list(sandbox.env)),
                 warnings=repository.warnings,
+                trace=current_trace(),
             )
             try:
                 path = self._store.directory(session.id).job_of(job_id)

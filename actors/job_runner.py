@@ -12,7 +12,15 @@ import msgspec
 
 from actors.job_messages import ContinueJob, HaltJob, PauseJob, RunJob
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import Address, CellLost, DeadlinePassed, SessionClosed, UnknownAddress
+from sylk_ray.messaging import (
+    Address,
+    CellLost,
+    DeadlinePassed,
+    SessionClosed,
+    UnknownAddress,
+    begin_trace,
+    current_trace,
+)
 from sylk_ray.runtime import Context
 from sylk_ray.runtime.directory import FLEET
 from sylk_ray.runtime.fleet_messages import CloseSession, GetResources, OpenSession, SuspendSession
@@ -138,7 +146,8 @@ class JobRunner:
                 group = self.store.session(record.session_id).group
                 await self._ctx.tell(FAIR_SHARE, SetShare(record.session_id, group))
                 await self._ctx.ask(FLEET, OpenSession(record.session_id, recover=again, group=group), timeout=timeout)
-                await self._ctx.ask(orchestrator_of(record), RunJob(record))
+                with begin_trace(record.trace or current_trace()):
+                    await self._ctx.ask(orchestrator_of(record), RunJob(record))
             except (CellLost, DeadlinePassed, SessionClosed, UnknownAddress) as error:
                 self._ctx.log.warning("job %s is set going again: %s", record.job_id, error)
                 await self._ctx.clock.sleep(0.25)

@@ -33,7 +33,7 @@ from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Lane
 from sylk_ray.hooks import AgentDelegate, runtime_hooks
 from sylk_ray.jobs import Job, graph_of
-from sylk_ray.messaging import Message
+from sylk_ray.messaging import Message, begin_trace
 from sylk_ray.pipelines.messages import (
     CHECKS,
     ChecksPassed,
@@ -70,6 +70,11 @@ class Orchestrator(TaskDesk):
 
     async def on_activate(self, ctx: Context) -> None:
         """Go on with the job that the state tells of, if there is one."""
+        record = self.state.record
+        with begin_trace(record.trace if record is not None else ""):
+            await self._go_on(ctx)
+
+    async def _go_on(self, ctx: Context) -> None:
         self._ctx = ctx
         self._reminders = Reminders(ctx)
         self._admission = Admission(ctx, self._reminders)

@@ -180,7 +180,7 @@ class PipelineAgent(Agent[PipelineState]):
                 await self._clean(ctx)
         except SylkError as error:
             # The orchestrator waits for this all the same, and the session's end clears up the rest.
-            ctx.log.warning("%s was not stopped in order: %s", ctx.address, error)
+            ctx.log.warning("it was not stopped in order: %s", error)
         await ctx.tell(_orchestrator(ctx), PipelineStopped(ctx.address.name, message.attempt))
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:

@@ -19,6 +19,7 @@ from sylk_ray.cli import (
     doctor,
     hooks,
     jobs,
+    messages,
     say,
     session,
     skills,
@@ -117,6 +118,7 @@ app.command("ps")(status.ps)
 app.command("top")(top.top)
 app.add_typer(session.app, name="session")
 app.add_typer(dead_letters.app, name="dead-letters")
+app.command("messages")(messages.messages)
 app.command("doctor")(doctor.doctor)
 
 

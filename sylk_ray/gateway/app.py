@@ -32,6 +32,7 @@ from sylk_ray.gateway.body_limit import BodyLimit
 from sylk_ray.gateway.door import Door, announce, ensure_token, withdraw
 from sylk_ray.gateway.front import Front
 from sylk_ray.gateway.guard import Guard
+from sylk_ray.gateway.tracing import Tracing
 from sylk_ray.runtime import Host
 
 log = logging.getLogger("sylk.gateway")
@@ -60,7 +61,8 @@ def create_app(host: Host, token: str) -> FastAPI:
     app.add_exception_handler(HTTPException, _unroutable)
     app.add_exception_handler(Exception, _unforeseen)
     app.add_middleware(BodyLimit)
-    app.add_middleware(Guard, token=token)  # the last is the first that a request meets
+    app.add_middleware(Guard, token=token)
+    app.add_middleware(Tracing)  # the last is the first that a request meets
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:

@@ -20,7 +20,9 @@ from sylk_ray.messaging.delivery import (
     UnknownAddress,
 )
 from sylk_ray.messaging.events import Event
+from sylk_ray.messaging.flow import Flow, said_by
 from sylk_ray.messaging.message import Message, Request
+from sylk_ray.messaging.trace import begin_trace, current_trace, new_trace
 
 __all__ = [
     "SHARED",
@@ -29,6 +31,7 @@ __all__ = [
     "DeadlinePassed",
     "DeliveryError",
     "Event",
+    "Flow",
     "HandlerFailed",
     "MailboxFull",
     "Message",
@@ -39,4 +42,8 @@ __all__ = [
     "Request",
     "SessionClosed",
     "UnknownAddress",
+    "begin_trace",
+    "current_trace",
+    "new_trace",
+    "said_by",
 ]

@@ -42,7 +42,7 @@ class NoHandler(DeliveryError):
 
 
 class NotAllowed(DeliveryError):
-    """An agent of one session addressed another session's agent."""
+    """An agent of one session addressed another session's agent, or said what is not for its role to say."""
 
     code = "not_allowed"
 

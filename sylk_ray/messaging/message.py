@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from sylk_ray.fairness import Lane
+from sylk_ray.messaging.flow import Flow
+
 ReplyT = TypeVar("ReplyT")
 
 _kinds: dict[str, type[Message]] = {}
+_DECLARED = {"kind", "flow", "priority", "spec", "fleeting", "ahead"}
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something told to an agent. Subclasses are frozen structs; the class name is the kind on the wire."""
+    """Something told to an agent. Subclasses are frozen structs; the class name is the kind on the wire.
+
+    What else there is to know of a message is declared beside its fields, and the same for all of its kind: ``flow`` is
+    who says it to whom, and is enforced (None: anybody to anybody, as far as sessions let them). ``priority`` is what
+    its envelopes say of how urgent it is. ``spec`` has the names by which the specification calls it. ``fleeting`` ones
+    are said beside handlers and so are not kept, whoever hears them; those that are ``ahead`` have no receiver yet.
+    """
 
     kind: ClassVar[str] = "Message"
+    flow: ClassVar[Flow | None] = None
+    priority: ClassVar[Lane] = Lane.NORMAL
+    spec: ClassVar[tuple[str, ...]] = ()
+    fleeting: ClassVar[bool] = False
+    ahead: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        for name in _DECLARED & inspect.get_annotations(cls).keys():
+            if not str(inspect.get_annotations(cls)[name]).removeprefix("typing.").startswith("ClassVar"):
+                raise TypeError(f"{cls.__name__}.{name} is declared of all messages, and cannot be a field")
         cls.kind = cls.__name__
         known = _kinds.setdefault(cls.kind, cls)
         if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
@@ -32,6 +51,11 @@ class Request(Message, Generic[ReplyT], frozen=True, omit_defaults=True):
 def message_type(kind: str) -> type[Message] | None:
     """The message class of that name, if its module has been imported in this process."""
     return _kinds.get(kind)
+
+
+def message_types() -> list[type[Message]]:
+    """Every message whose module has been imported in this process, by name."""
+    return [_kinds[kind] for kind in sorted(_kinds) if kind != Request.__name__]
 
 
 def reply_type(request: type[Request[Any]]) -> Any:

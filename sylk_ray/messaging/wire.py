@@ -8,18 +8,36 @@ from typing import Any
 import msgspec
 
 from sylk_ray.errors import SylkError, error_of
+from sylk_ray.fairness import Lane
 from sylk_ray.messaging.address import Address
 from sylk_ray.messaging.delivery import NotDecodable, NotEncodable
 from sylk_ray.messaging.message import Message, message_type
+
+NO_MSGPACK = (msgspec.DecodeError, UnicodeDecodeError)
+"""What msgspec raises for bytes that are not what they should be: the second for text that is no UTF-8."""
 
 _encoder = msgspec.msgpack.Encoder()
 
 
 class Envelope(msgspec.Struct, gc=False):
-    """A message on its way, inside a cell. ``origin`` is the cell that it came from, empty for this one.
+    """A message on its way, inside a cell, with all that is known of it besides what it says.
 
-    ``answers`` is the id of the request that this is the reply to; ``deadline`` is Unix time in seconds, 0 for
-    none; ``failure`` is set on a reply that is an error.
+    ``origin`` is the cell that it came from, empty for this one. ``answers`` is the id of the request that this is the
+    reply to; ``deadline`` is Unix time in seconds, 0 for none; ``failure`` is set on a reply that is an error.
+    ``trace`` is the trace that it belongs to, 32 hexadecimal digits, and ``parent`` the id of the message that was
+    being handled when it was sent; each is empty for none. ``priority`` is a ``sylk_ray.fairness.Lane``, which its
+    message declares; it tells whoever looks, and changes no order, which is kept per sender and receiver.
+
+    What the specification asks of every message is found here, and so no message repeats it:
+
+    | specification  | here                                                                          |
+    |----------------|-------------------------------------------------------------------------------|
+    | session id     | ``target.session``, or for a shared agent's mail ``source.session``           |
+    | correlation id | ``id`` of a request, ``answers`` of its reply                                 |
+    | priority       | ``priority``                                                                  |
+    | deadline       | ``deadline``                                                                  |
+    | trace id       | ``trace``                                                                     |
+    | parent         | ``parent``                                                                    |
     """
 
     id: str
@@ -31,6 +49,9 @@ class Envelope(msgspec.Struct, gc=False):
     answers: str = ""
     origin: str = ""
     failure: Failure | None = None
+    trace: str = ""
+    parent: str = ""
+    priority: int = Lane.NORMAL.value
 
 
 class Failure(msgspec.Struct, frozen=True, array_like=True):
@@ -62,6 +83,9 @@ class Packet(msgspec.Struct, frozen=True, array_like=True):
     deadline: float = 0.0
     answers: str = ""
     failure: Failure | None = None
+    trace: str = ""
+    parent: str = ""
+    priority: int = Lane.NORMAL.value
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
@@ -109,6 +133,9 @@ def encode_envelope(envelope: Envelope) -> bytes:
         envelope.deadline,
         envelope.answers,
         envelope.failure,
+        envelope.trace,
+        envelope.parent,
+        envelope.priority,
     )
     try:
         return _encoder.encode(packet)
@@ -131,7 +158,7 @@ def decode_envelope(data: bytes) -> Envelope:
     """The envelope of one packet that was kept; raises NotDecodable."""
     try:
         envelope = envelope_of(_packet_decoder.decode(data), "")
-    except msgspec.DecodeError as problem:
+    except NO_MSGPACK as problem:
         raise NotDecodable(f"a packet of {len(data)} bytes does not decode: {problem}") from problem
     if isinstance(envelope.message, NotDecodable):
         raise envelope.message
@@ -153,6 +180,9 @@ def envelope_of(packet: Packet, origin: str) -> Envelope:
         packet.answers,
         origin,
         packet.failure,
+        packet.trace,
+        packet.parent,
+        packet.priority,
     )
 
 
@@ -182,7 +212,7 @@ def _decode_body(packet: Packet) -> Message | NotDecodable:
         decoder = _body_decoders[packet.kind] = msgspec.msgpack.Decoder(known)
     try:
         return decoder.decode(packet.body)
-    except msgspec.DecodeError as problem:
+    except NO_MSGPACK as problem:
         return NotDecodable(f"{packet.kind} from {packet.source} to {packet.target} does not decode: {problem}")
 
 
@@ -195,7 +225,7 @@ def decode_batch(data: bytes) -> Batch:
     """The batch of a payload; raises NotDecodable."""
     try:
         return _batch_decoder.decode(data)
-    except msgspec.DecodeError as problem:
+    except NO_MSGPACK as problem:
         raise NotDecodable(f"a batch of {len(data)} bytes does not decode: {problem}") from problem
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines.messages import (
+    WORKERS,
     EngineerDone,
     FinishWork,
     Implement,
@@ -16,8 +17,6 @@ from sylk_ray.pipelines.messages import (
     WorkerFailed,
 )
 from sylk_ray.runtime import Context
-
-WORKERS = ("engineer", "inspector", "tester")
 
 
 class PipelineBus:

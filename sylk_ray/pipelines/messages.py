@@ -8,12 +8,15 @@ from typing import Any, Literal
 import msgspec
 
 from sylk_ray.fairness import Lane
-from sylk_ray.messaging import Message, Request
+from sylk_ray.messaging import Message, Request, said_by
 from sylk_ray.sessions.changes import Change
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.tools import Issue, TestFailure
 from sylk_ray.tools.specs import Action, Inspection, Limits, Sandbox, Spec, Testing
+
+WORKERS = ("engineer", "inspector", "tester")
+"""The roles of a pipeline's three agents, in the order in which work goes through them."""
 
 By = Literal["inspector", "tester", "merge"]
 
@@ -109,11 +112,17 @@ class Work(msgspec.Struct, frozen=True):
 class StartPipeline(Message, frozen=True):
     """Do the task."""
 
+    flow = said_by("orchestrator", to="pipeline")
+    spec = ("TASK_DISPATCH",)
+
     brief: Brief
 
 
 class StopPipeline(Message, frozen=True):
     """End the attempt: kill its tools, remove its worktree, and say PipelineStopped."""
+
+    flow = said_by("orchestrator", to="pipeline")
+    priority = Lane.HIGH
 
     attempt: int
     reason: str
@@ -122,11 +131,16 @@ class StopPipeline(Message, frozen=True):
 class FinishStopping(Message, frozen=True):
     """The pipeline to itself: the attempt that was cut short is to be cleared away."""
 
+    flow = said_by("pipeline", to="pipeline")
+    priority = Lane.HIGH
+
     attempt: int
 
 
 class Waive(Message, frozen=True):
     """A person lets the attempt pass without one of its checks, from now on, also if that is at work."""
+
+    flow = said_by("orchestrator", to="pipeline")
 
     attempt: int
     check: Check
@@ -146,12 +160,16 @@ class TaskStatus(msgspec.Struct, frozen=True):
 class DescribeTask(Request[TaskStatus | None], frozen=True):
     """How is the attempt going? None when there is none."""
 
+    flow = said_by("orchestrator", to="pipeline")
+
 
 # -- pipeline to orchestrator --------------------------------------------------------------------------------------
 
 
 class PipelinePhase(Message, frozen=True):
     """The pipeline has come to another phase."""
+
+    flow = said_by("pipeline", to="orchestrator")
 
     task: str
     attempt: int
@@ -173,6 +191,9 @@ class SlotWait(Message, frozen=True):
     """A worker to the orchestrator: the attempt waits for a CPU slot, or (``over``) does so no more. Its time limit
     does not count meanwhile."""
 
+    flow = said_by(*WORKERS, to="orchestrator")
+    fleeting = True
+
     task: str
     attempt: int
     over: bool = False
@@ -181,6 +202,9 @@ class SlotWait(Message, frozen=True):
 class MergeWork(Message, frozen=True):
     """Merge passing work. The orchestrator takes one at a time and answers with Merged; when it has merged, the task
     has succeeded."""
+
+    flow = said_by("pipeline", to="orchestrator")
+    spec = ("PIPELINE_COMPLETE", "TASK_COMPLETE")
 
     task: str
     attempt: int
@@ -191,6 +215,9 @@ class MergeWork(Message, frozen=True):
 
 class PipelineFailed(Message, frozen=True):
     """The attempt failed; trying again may help when ``retryable``."""
+
+    flow = said_by("pipeline", to="orchestrator")
+    spec = ("PIPELINE_FAILED", "TASK_FAILED")
 
     task: str
     attempt: int
@@ -203,12 +230,17 @@ class PipelineFailed(Message, frozen=True):
 class PipelineStopped(Message, frozen=True):
     """The attempt was stopped and has left nothing behind."""
 
+    flow = said_by("pipeline", to="orchestrator")
+
     task: str
     attempt: int
 
 
 class ChecksPassed(Message, frozen=True):
     """The session-wide Inspector and Tester are content."""
+
+    flow = said_by("pipeline", to="orchestrator")
+    spec = ("PIPELINE_COMPLETE",)
 
     loops: Loops
 
@@ -219,6 +251,8 @@ class ChecksPassed(Message, frozen=True):
 class Merged(Message, frozen=True):
     """What became of MergeWork: the task's commit on the session's branch, None when there was nothing to merge; or
     the files in conflict. ``work`` is what was to be merged."""
+
+    flow = said_by("orchestrator", to="pipeline")
 
     attempt: int
     commit: str | None
@@ -232,6 +266,9 @@ class Implement(Message, frozen=True):
     """Pipeline to Engineer: do the task's actions on ``base``. After a merge conflict, ``protected`` names the
     files that hold others' work now."""
 
+    flow = said_by("pipeline", to="engineer")
+    spec = ("TASK_DISPATCH",)
+
     brief: Brief
     base: str
     loops: Loops
@@ -241,6 +278,8 @@ class Implement(Message, frozen=True):
 class Inspect(Message, frozen=True):
     """Engineer to Inspector: look at this work."""
 
+    flow = said_by("engineer", "pipeline", to="inspector")
+
     brief: Brief
     work: Work
     loops: Loops
@@ -249,6 +288,8 @@ class Inspect(Message, frozen=True):
 class Test(Message, frozen=True):
     """Inspector to Tester: test this work."""
 
+    flow = said_by("inspector", to="tester")
+
     brief: Brief
     work: Work
     loops: Loops
@@ -256,6 +297,9 @@ class Test(Message, frozen=True):
 
 class SendBack(Message, frozen=True):
     """Inspector or Tester to Engineer: do better."""
+
+    flow = said_by("inspector", "tester", to="engineer")
+    spec = ("INSPECTOR_FEEDBACK", "TESTER_FEEDBACK")
 
     brief: Brief
     work: Work
@@ -266,12 +310,17 @@ class SendBack(Message, frozen=True):
 class EngineerDone(Message, frozen=True):
     """Engineer to pipeline: the work is with the Inspector."""
 
+    flow = said_by("engineer", to="pipeline")
+    spec = ("TASK_COMPLETE",)
+
     attempt: int
     loops: Loops
 
 
 class InspectorDone(Message, frozen=True):
     """Inspector to pipeline: passed on to the Tester, sent back, or (``final``) failed."""
+
+    flow = said_by("inspector", to="pipeline")
 
     attempt: int
     loops: Loops
@@ -281,6 +330,8 @@ class InspectorDone(Message, frozen=True):
 
 class TesterDone(Message, frozen=True):
     """Tester to pipeline: passed, sent back, or (``final``) failed."""
+
+    flow = said_by("tester", to="pipeline")
 
     attempt: int
     loops: Loops
@@ -293,6 +344,9 @@ class TesterDone(Message, frozen=True):
 class WorkerFailed(Message, frozen=True):
     """Any of the three to the pipeline: it cannot be done."""
 
+    flow = said_by(*WORKERS, to="pipeline")
+    spec = ("TASK_FAILED",)
+
     attempt: int
     loops: Loops
     error: ErrorRecord
@@ -302,16 +356,23 @@ class WorkerFailed(Message, frozen=True):
 class StopWork(Request[None], frozen=True):
     """Pipeline to any of the three: stop what you do for this attempt and before; answered when nothing runs."""
 
+    flow = said_by("pipeline", to=WORKERS)
+    priority = Lane.HIGH
+
     attempt: int
 
 
 class WaiveCheck(Message, frozen=True):
     """Pipeline to Inspector or Tester: let the work of this attempt pass, also what you are at."""
 
+    flow = said_by("pipeline", to=("inspector", "tester"))
+
     attempt: int
 
 
 class FinishWork(Request[None], frozen=True):
     """After StopWork, and answered in its turn: nothing of the attempt waits in the mailbox any more."""
+
+    flow = said_by("pipeline", to=WORKERS)
 
     attempt: int

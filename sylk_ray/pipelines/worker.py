@@ -144,7 +144,7 @@ class Worker(Conversant[None]):
         try:
             await doing
         except Stopped:
-            ctx.log.info("%s was stopped", ctx.address)
+            ctx.log.info("its work was stopped")
         except SylkError as error:
             retryable = error.exit_code != 2 and not isinstance(error, Aborted)
             failed = WorkerFailed(brief.attempt, loops, ErrorRecord.of(error), retryable=retryable)

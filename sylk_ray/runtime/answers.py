@@ -24,14 +24,21 @@ class Answers:
 
     def reply(self, request: Envelope, result: Any) -> None:
         """Answer with what the handler returned."""
-        self._answer(request, Envelope(self._next_id(), request.target, request.source, result, answers=request.id))
+        self._answer(request, self._envelope(request, result))
 
     def fail(self, request: Envelope, error: SylkError) -> None:
         """Answer with an error; of a message that wants no reply nothing is said."""
         if request.wants_reply:
-            answer = Envelope(self._next_id(), request.target, request.source, None, answers=request.id)
+            answer = self._envelope(request, None)
             answer.failure = Failure.of(error)
             self._answer(request, answer)
+
+    def _envelope(self, request: Envelope, result: Any) -> Envelope:
+        """The answer's envelope: of the request's trace, and as urgent."""
+        id_, trace, priority = self._next_id(), request.trace, request.priority
+        return Envelope(
+            id_, request.target, request.source, result, False, 0.0, request.id, "", None, trace, request.id, priority
+        )
 
     def _answer(self, request: Envelope, answer: Envelope) -> None:
         if not request.origin:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from sylk_ray.fairness import Lane
-from sylk_ray.messaging import Address, Event, Message, Request, SessionClosed
+from sylk_ray.messaging import Address, Event, Message, Request, SessionClosed, current_trace
 from sylk_ray.messaging.events import publisher
 from sylk_ray.runtime.bus import SessionBus
 from sylk_ray.runtime.effects import Effects, Told
 from sylk_ray.runtime.journal import Journal, Mail
+from sylk_ray.runtime.logs import AgentLog
 from sylk_ray.runtime.steps import Retry, Steps
 
 if TYPE_CHECKING:
@@ -82,9 +84,9 @@ class Context:
         self._host.peer_lost(cell)
 
     @property
-    def log(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger whose lines name the agent."""
-        return logging.LoggerAdapter(logging.getLogger("sylk.agent"), {"agent": str(self.address)})
+    def log(self) -> AgentLog:
+        """A logger whose lines begin with the agent, and with the trace that it works for."""
+        return AgentLog(self.address)
 
     @property
     def leases(self) -> Leases:
@@ -144,6 +146,8 @@ class Context:
         """Send many to one receiver, in order, as ``tell`` does."""
         if self._held_back:
             for message in messages:
+                self._host.check_allowed(self.address, target, message)
+            for message in messages:
                 await self.tell(target, message, timeout=timeout)
         else:
             await self._host.tell_all(self.address, target, messages, timeout=timeout)
@@ -176,7 +180,7 @@ class Context:
         given, and ``session.{id}.status`` for jobs and sessions. An agent that serves all sessions publishes to
         ``{role}.{channel}``, which is passed on and not kept."""
         by, now = publisher(self.address.role, channel), self._host.clock.now()
-        event = Event(kind, self.address.session, task, data, at=now, by=by, priority=priority)
+        event = Event(kind, self.address.session, task, data, at=now, trace=current_trace(), by=by, priority=priority)
         effects = self._effects
         if effects is not None and not effects.sealed:
             effects.events.append(event)
@@ -192,7 +196,7 @@ class Context:
         if effects is None or effects.sealed:
             await self._host.tell(self.address, target, message, timeout=timeout, direct=direct)
             return
-        self._host.check_allowed(self.address, target, direct=direct)
+        self._host.check_allowed(self.address, target, message, direct=direct)
         self._host.is_durable(target)  # raises for a role that there is not
         effects.told.append(Told(target, message, timeout))
 
@@ -203,6 +207,5 @@ class Context:
     def progress(self, line: str, *, task: str = "") -> None:
         """Show a line of what is going on. Passing: not kept, and dropped when there is too much of it."""
         by, now = publisher(self.address.role), self.clock.now()
-        told = {"line": line}
-        event = Event("task.progress", self.address.session, task, told, at=now, by=by, priority=Lane.LOW)
-        self._host.progress(event)
+        event = Event("task.progress", self.address.session, task, {"line": line}, 0, now, current_trace())
+        self._host.progress(msgspec.structs.replace(event, by=by, priority=Lane.LOW))

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import msgspec
 
-from sylk_ray.messaging import Request
-from sylk_ray.messaging.wire import Packet
+from sylk_ray.messaging import Request, said_by
+from sylk_ray.messaging.wire import NO_MSGPACK, Packet
 from sylk_ray.runtime.journal import DeadLetter
 
 SHOWN_BYTES = 64
@@ -17,15 +17,21 @@ SHOWN_BYTES = 64
 class ListDeadLetters(Request[list[DeadLetter]], frozen=True):
     """A session's dead letters, the oldest first."""
 
+    flow = said_by("user", to="router")
+
 
 class RetryDeadLetter(Request[bool], frozen=True):
     """Send a dead letter once more; whether there was one."""
+
+    flow = said_by("user", to="router")
 
     mail_id: str
 
 
 class DropDeadLetter(Request[bool], frozen=True):
     """Forget a dead letter; whether there was one."""
+
+    flow = said_by("user", to="router")
 
     mail_id: str
 
@@ -52,7 +58,7 @@ def view_of(letter: DeadLetter, *, whole: bool = False) -> LetterView:
         packet = msgspec.msgpack.decode(mail.packet, type=Packet)
         kind = packet.kind
         message = readable(msgspec.msgpack.decode(packet.body)) if whole else None
-    except msgspec.DecodeError:
+    except NO_MSGPACK:
         message = readable(mail.packet) if whole else None
     return LetterView(
         mail.id, str(mail.source), str(mail.target), kind, letter.error, letter.reason, letter.at, message

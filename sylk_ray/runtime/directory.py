@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from sylk_ray.messaging import SHARED, Address, Message, Request
+from sylk_ray.messaging import SHARED, Address, Message, Request, said_by
 
 ROUTER = "router"
 FLEET = Address(SHARED, "fleet", "main")
@@ -44,11 +44,15 @@ class Located(msgspec.Struct, frozen=True):
 class LocateSession(Request[SessionBinding], frozen=True):
     """Ask the fleet which cell hosts a session's router."""
 
+    flow = said_by("host", to="fleet")
+
     session: str
 
 
 class Place(Request[Located], frozen=True):
     """Ask the fleet for a cell for an agent; it answers the same for agents of one session and name."""
+
+    flow = said_by("router", to="fleet")
 
     session: str
     role: str
@@ -58,12 +62,16 @@ class Place(Request[Located], frozen=True):
 class Resolve(Request[Located], frozen=True):
     """Ask a session's router where one of its agents lives."""
 
+    flow = said_by("host", to="router")
+
     role: str
     name: str
 
 
 class GroupDone(Message, frozen=True):
     """Tell a session's router that the agents which share this name are done with."""
+
+    flow = said_by("pipeline", to="router")
 
     name: str
 

@@ -16,6 +16,7 @@ import msgspec
 
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, HandlerFailed, Message, NotDecodable, SessionClosed
+from sylk_ray.messaging.trace import current_trail, follow
 from sylk_ray.messaging.wire import Envelope, decode_envelope, encode_body
 from sylk_ray.runtime.agent import Agent, HandlerSpec
 from sylk_ray.runtime.clock import Clock
@@ -264,6 +265,7 @@ class Durability:
             return
         log.error("mail %s from %s to %s is a dead letter: %s", mail.id, mail.source, mail.target, error)
         letter = DeadLetter(mail, error.code, error.message, self._host.clock.now())
+        follow((envelope.trace, envelope.id))
         envelope.id = failure_of(mail.id)
         effects = await self._tell_agent(slot, remembered, envelope, error, envelope.id, letter)
         await self._send(slot, remembered, effects)
@@ -314,9 +316,11 @@ class Durability:
     def _mail(self, slot: Slot, effects: Effects, *, of_failure: bool) -> Sequence[Mail]:
         """The mail that is kept, as records; what was told becomes an envelope with an id on the way."""
         kept: list[Mail] = []
+        trace, parent = current_trail()
         for number, told in enumerate(effects.told):
             id_ = self._host.next_id()
             envelope = Envelope(failure_of(id_) if of_failure else id_, slot.address, told.target, told.message)
+            envelope.trace, envelope.parent, envelope.priority = trace, parent, told.message.priority
             if told.target.session == slot.address.session and self._host.is_durable(told.target):
                 kept.append(mail_of(envelope))
                 effects.told[number] = told._replace(envelope=envelope)

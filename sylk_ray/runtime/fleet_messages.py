@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sylk_ray.fairness import Group
-from sylk_ray.messaging import Message, Request
+from sylk_ray.messaging import Message, Request, said_by
 from sylk_ray.runtime.directory import SessionBinding
 from sylk_ray.runtime.slots import AgentInfo
 
@@ -15,6 +15,8 @@ class OpenSession(Request[SessionBinding], frozen=True):
     it. With ``recover`` what waits in its journal is sent to its agents again. A placement group reserves what
     ``group`` says of CPUs and memory, beside what the cells need."""
 
+    flow = said_by("guide", to="fleet")
+
     session: str
     recover: bool = False
     group: Group = Group()
@@ -23,12 +25,16 @@ class OpenSession(Request[SessionBinding], frozen=True):
 class CloseSession(Request[None], frozen=True):
     """Put the session's agents away everywhere, and give its resources back."""
 
+    flow = said_by("guide", to="fleet")
+
     session: str
 
 
 class SuspendSession(Request[None], frozen=True):
     """Put the session's agents away everywhere, so that they can go on later: what they are at may end within
     ``grace_s`` seconds."""
+
+    flow = said_by("guide", to="fleet")
 
     session: str
     grace_s: float
@@ -44,9 +50,13 @@ class Resources(msgspec.Struct, frozen=True):
 class GetResources(Request[Resources], frozen=True):
     """Ask the fleet what there is."""
 
+    flow = said_by("guide", "fair_share", to="fleet")
+
 
 class ReleaseGroup(Message, frozen=True):
     """The agents of a session that share this name are done with."""
+
+    flow = said_by("router", to="fleet")
 
     session: str
     name: str
@@ -76,9 +86,13 @@ class Census(msgspec.Struct, frozen=True):
 class TakeCensus(Request[Census], frozen=True):
     """Ask every cell who lives there."""
 
+    flow = said_by("user", to="fleet")
+
 
 class CellDied(Message, frozen=True):
     """The fleet tells the Guide that a cell died, and which sessions had agents on it; it brings them back itself."""
+
+    flow = said_by("fleet", to="guide")
 
     cell: str
     sessions: list[str]
@@ -87,6 +101,8 @@ class CellDied(Message, frozen=True):
 class SessionLost(Message, frozen=True):
     """The fleet tells the Guide that a session cannot be brought back: now, or ``for_good``."""
 
+    flow = said_by("fleet", to="guide")
+
     session: str
     why: str
     for_good: bool
@@ -94,5 +110,7 @@ class SessionLost(Message, frozen=True):
 
 class ShutDown(Request[None], frozen=True):
     """End every cell except the fleet's own and the gateway's, in order."""
+
+    flow = said_by("coordinator", to="fleet")
 
     grace_s: float = 5.0

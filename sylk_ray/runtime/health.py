@@ -6,13 +6,15 @@ from typing import Literal
 
 import msgspec
 
-from sylk_ray.messaging import Request
+from sylk_ray.messaging import Request, said_by
 
 Condition = Literal["starting", "healthy", "silent", "failing"]
 
 
 class Ping(Request[None], frozen=True):
     """Every agent answers it, once it is active."""
+
+    flow = said_by("any", to="any")
 
 
 class AgentHealth(msgspec.Struct, frozen=True):
@@ -31,3 +33,5 @@ class AgentHealth(msgspec.Struct, frozen=True):
 
 class GetHealth(Request[list[AgentHealth]], frozen=True):
     """Ask the coordinator how the system's agents are, in the order in which they are started."""
+
+    flow = said_by("user", to="coordinator")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sylk_ray.messaging import SHARED, Address, Event, Message, Request
+from sylk_ray.messaging import SHARED, Address, Event, Message, Request, said_by
 from sylk_ray.messaging.subscriptions import Subscription
 
 TOPICS = Address(SHARED, "topics", "main")
@@ -12,12 +12,16 @@ TOPICS = Address(SHARED, "topics", "main")
 class Published(Message, frozen=True):
     """Something happened; ``passing`` events are spread but not kept."""
 
+    flow = said_by("any", to=("router", "topics"))
+
     event: Event
     passing: bool = False
 
 
 class HistoryGrew(Message, frozen=True):
     """A cell tells a session's router that it has written to the session's history."""
+
+    flow = said_by("host", to="router")
 
 
 class Subscribe(Request[int], frozen=True):
@@ -30,9 +34,13 @@ class Subscribe(Request[int], frozen=True):
     subscription: Subscription
     afresh: bool = False
 
+    flow = said_by("any", to=("router", "topics"))
+
 
 class Unsubscribe(Request[None], frozen=True):
     """Send no more for the subscription of that id."""
+
+    flow = said_by("any", to=("router", "topics"))
 
     id: str
 
@@ -44,6 +52,8 @@ class Events(Message, frozen=True):
     lost on the way. ``dropped`` says how many were left out, because it was too slow for them and had said that it
     does not mind. Passing events, of sequence 0, are where they came in between.
     """
+
+    flow = said_by("router", "topics", to="any")
 
     session: str
     events: list[Event]
@@ -57,6 +67,8 @@ class ReadHistory(Request[list[Event]], frozen=True):
     """The kept events after a sequence number, at most ``limit``; with a limit of 0 the answer comes when whoever
     subscribes has those so far, or is slow."""
 
+    flow = said_by("user", "orchestrator", to="router")
+
     after: int = 0
     limit: int = 10_000
 
@@ -65,11 +77,15 @@ class Register(Request[list[Subscription]], frozen=True):
     """A session's router to ``TOPICS``: it lives, and wants to know who subscribes to topics of its session, and
     others'. Said again and again, for ``TOPICS`` keeps nothing."""
 
+    flow = said_by("router", to="topics")
+
     session: str
 
 
 class AcrossSessions(Message, frozen=True):
     """``TOPICS`` to a session's router: subscriptions that reach over sessions have begun, or ended."""
+
+    flow = said_by("topics", to="router")
 
     begun: list[Subscription] = []
     ended: list[str] = []

@@ -27,7 +27,8 @@ from sylk_ray.messaging import (
     UnknownAddress,
 )
 from sylk_ray.messaging.message import reply_type
-from sylk_ray.messaging.wire import Envelope
+from sylk_ray.messaging.trace import current_trail
+from sylk_ray.messaging.wire import NO_MSGPACK, Envelope
 from sylk_ray.runtime.answers import Answers
 from sylk_ray.runtime.asks import Asks
 from sylk_ray.runtime.clock import Clock
@@ -222,15 +223,26 @@ class Host:
         self, source: Address, target: Address, message: Message, *, timeout: float, direct: bool = False
     ) -> None:
         """See Context.tell and Context.tell_direct."""
-        envelope = Envelope(self.next_id(), source, target, message, False, self.clock.now() + timeout)
-        self.check_allowed(source, target, direct=direct)
+        trace, parent = current_trail()
+        deadline = self.clock.now() + timeout
+        envelope = Envelope(
+            self.next_id(), source, target, message, False, deadline, "", "", None, trace, parent, message.priority
+        )
+        self.check_allowed(source, target, message, direct=direct)
         await self.send(envelope)
 
     async def tell_all(self, source: Address, target: Address, messages: Sequence[Message], *, timeout: float) -> None:
         """See Context.tell_all."""
-        self.check_allowed(source, target)
+        for message in messages:
+            self.check_allowed(source, target, message)
+        trace, parent = current_trail()
         deadline = self.clock.now() + timeout
-        envelopes = [Envelope(self.next_id(), source, target, message, False, deadline) for message in messages]
+        envelopes = [
+            Envelope(
+                self.next_id(), source, target, message, False, deadline, "", "", None, trace, parent, message.priority
+            )
+            for message in messages
+        ]
         cell = await self._cell_of(target, timeout)
         if cell == self.cell:
             for envelope in envelopes:
@@ -253,14 +265,16 @@ class Host:
         self, source: Address, target: Address, message: Request[ReplyT], *, timeout: float, request_id: str = ""
     ) -> ReplyT:
         """See Context.ask."""
-        self.check_allowed(source, target)
-        request = Envelope(request_id or self.next_id(), source, target, message, True, self.clock.now() + timeout)
+        self.check_allowed(source, target, message)
+        trace, parent = current_trail()
+        id_, deadline = request_id or self.next_id(), self.clock.now() + timeout
+        request = Envelope(id_, source, target, message, True, deadline, "", "", None, trace, parent, message.priority)
         ask = self._asks.open(request)
         reply = await self._asks.wait(request, ask, lambda: self.send(request), timeout)
         if isinstance(reply, msgspec.Raw):
             try:
                 return msgspec.msgpack.decode(reply, type=reply_type(type(message)))
-            except msgspec.DecodeError as problem:
+            except NO_MSGPACK as problem:
                 raise NotDecodable(f"the answer of {target} to {message.kind} does not decode: {problem}") from problem
         return cast("ReplyT", reply)
 
@@ -281,6 +295,7 @@ class Host:
 
     def notify(self, source: Address, target: Address, message: Message) -> None:
         """See Context.notify."""
+        self._check_flow(source, target, message)
         self._spawn(self._tell_quietly(target, message, source))
 
     async def _tell_fair_share(self, message: Message) -> None:
@@ -288,12 +303,12 @@ class Host:
 
     async def _tell_quietly(self, target: Address, message: Message, source: Address | None = None) -> None:
         try:
-            await self.tell(source or target, target, message, timeout=1)
+            await self.tell(source or self._me, target, message, timeout=1)
         except SylkError as error:
             log.debug("a passing event was dropped: %s", error)
 
-    def check_allowed(self, source: Address, target: Address, *, direct: bool = False) -> None:
-        """Raises NotAllowed when the one may not speak to the other, SessionClosed when the sender's is closed."""
+    def check_allowed(self, source: Address, target: Address, message: Message, *, direct: bool = False) -> None:
+        """Raises NotAllowed when the one may not say that to the other, SessionClosed when the sender's is closed."""
         if source.session != target.session and SHARED not in (source.session, target.session):
             raise NotAllowed(
                 f"{source} may not address {target}: it is of another session",
@@ -301,8 +316,17 @@ class Host:
             )
         if direct and (source.session, source.name) != (target.session, target.name):
             raise NotAllowed(f"{source} and {target} share no pipeline; only a pipeline's own agents speak directly")
+        self._check_flow(source, target, message)
         if self._residence.is_closed(source.session):
             raise SessionClosed(f"session {source.session} is closed")
+
+    def _check_flow(self, source: Address, target: Address, message: Message) -> None:
+        flow = message.flow
+        if flow is not None and not flow.allows(source.role, target.role):
+            raise NotAllowed(
+                f"{source} may not say {message.kind} to {target}: it goes from {flow}",
+                hint=f"see `sylk messages {message.kind}`",
+            )
 
     def is_durable(self, target: Address) -> bool:
         """Whether mail to an agent of a session is kept; raises UnknownAddress for a role that there is not."""

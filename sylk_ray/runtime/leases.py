@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import uuid
 from collections.abc import AsyncGenerator, Callable
@@ -30,8 +31,9 @@ from msgspec import Struct
 
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Decision, Granted, Group, Lane, Refused, Request, Snapshot
-from sylk_ray.messaging import SHARED, Address, Message
+from sylk_ray.messaging import SHARED, Address, Message, said_by
 from sylk_ray.messaging import Request as Asking
+from sylk_ray.messaging.trace import NO_TRAIL, follow
 from sylk_ray.runtime.agent import Agent, handler
 from sylk_ray.runtime.context import Context
 from sylk_ray.runtime.directory import EVERYWHERE as DESK
@@ -73,6 +75,8 @@ class Usage(Struct, frozen=True):
 class Wanted(Message, frozen=True):
     """A cell to FairShare: what is wanted from now on, and what is wanted or held no more."""
 
+    flow = said_by("host", to="fair_share")
+
     holder: str
     wanted: list[Request]
     given_back: list[str]
@@ -81,6 +85,8 @@ class Wanted(Message, frozen=True):
 
 class Holding(Message, frozen=True):
     """A cell to FairShare: it lives, and this is all that it holds and waits for."""
+
+    flow = said_by("host", to="fair_share")
 
     holder: str
     held: list[Request]
@@ -91,11 +97,15 @@ class Holding(Message, frozen=True):
 class Decided(Message, frozen=True):
     """FairShare to a cell's desk."""
 
+    flow = said_by("fair_share", to="leases")
+
     decisions: list[Decision]
 
 
 class SetShare(Message, frozen=True):
     """The Guide to FairShare: a session is open, with this weight and these limits."""
+
+    flow = said_by("guide", to="fair_share")
 
     session: str
     group: Group
@@ -104,15 +114,21 @@ class SetShare(Message, frozen=True):
 class CloseShare(Message, frozen=True):
     """The Guide to FairShare: nothing of a session is wanted any more."""
 
+    flow = said_by("guide", to="fair_share")
+
     session: str
 
 
 class GetShares(Asking[Snapshot], frozen=True):
     """Everything that there is to see of FairShare."""
 
+    flow = said_by("user", to="fair_share")
+
 
 class GetPlace(Asking[str], frozen=True):
     """Where a request is in line, and why, in words."""
+
+    flow = said_by("user", to="fair_share")
 
     key: str
 
@@ -120,13 +136,18 @@ class GetPlace(Asking[str], frozen=True):
 class _Want:
     """One request, until it is given back. ``decide`` is called with None when it is granted, or with the reason."""
 
-    __slots__ = ("decide", "granted", "refused", "request")
+    __slots__ = ("_context", "_decide", "granted", "refused", "request")
 
     def __init__(self, request: Request, decide: Callable[[str | None], object], *, granted: bool = False) -> None:
         self.request = request
-        self.decide = decide
         self.granted = granted
         self.refused: Refused | None = None
+        self._decide = decide
+        self._context = contextvars.copy_context()
+
+    def decide(self, reason: str | None) -> None:
+        """Tell whoever wants it."""
+        self._context.run(self._decide, reason)
 
 
 class ModelCall:
@@ -147,7 +168,8 @@ class ModelCall:
 
 
 class Leases:
-    """All that one cell's agents want and hold. ``tell`` sends to FairShare; ``desk`` gets its answers."""
+    """All that one cell's agents want and hold. ``tell`` sends to FairShare; ``desk`` gets its answers. What is decided
+    is passed on in the context of whoever wanted it, and so with their trace."""
 
     def __init__(self, cell: str, tell: Callable[[Message], Any], now: Callable[[], float]) -> None:
         self._cell = cell
@@ -269,6 +291,7 @@ class Leases:
     async def _send(self) -> None:
         """One message at a time, in order: news at once, and a report each HEARTBEAT_S for as long as there is
         anything to report. Only news takes over what another cell held; a report does not."""
+        follow(NO_TRAIL)  # it tells of all that the cell wants, and goes on for long
         reported = 0.0
         while self._wants or self._given_back or self._spent_at:
             news, given_back = self._news, self._given_back

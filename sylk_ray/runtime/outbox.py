@@ -18,6 +18,7 @@ from sylk_ray.messaging import (
     NotDecodable,
     NotEncodable,
     SessionClosed,
+    said_by,
 )
 from sylk_ray.messaging.wire import Envelope, decode_envelope, encode_envelope
 from sylk_ray.runtime.clock import Clock
@@ -38,6 +39,8 @@ class Awake(Message, frozen=True):
 
     ``again`` is the id of a message that is to be handled once more, though it is remembered as handled.
     """
+
+    flow = said_by("host", to="any")
 
     again: str = ""
 

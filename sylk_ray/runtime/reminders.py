@@ -54,7 +54,7 @@ class Reminders:
             except SessionClosed:
                 return
             except SylkError as problem:
-                ctx.log.warning("%s cannot be reminded of %s yet: %s", ctx.address, message.kind, problem)
+                ctx.log.warning("it cannot be reminded of %s yet: %s", message.kind, problem)
                 await ctx.clock.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_S)
             else:

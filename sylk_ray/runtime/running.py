@@ -11,6 +11,7 @@ from typing import Any
 
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, DeadlinePassed, HandlerFailed, MailboxFull, Message, NotDecodable, SessionClosed
+from sylk_ray.messaging.trace import NO_TRAIL, follow
 from sylk_ray.messaging.wire import Envelope, decode_envelope
 from sylk_ray.runtime.agent import Agent, HandlerSpec
 from sylk_ray.runtime.clock import Clock
@@ -110,11 +111,13 @@ class Runner:
         self.wake(slot)
 
     async def _drain(self, slot: Slot) -> None:
+        follow(NO_TRAIL)  # the task was made by whoever sent the first message
         try:
             await self._activated(slot)
             turns = 0
             while (len(slot.mailbox) or slot.in_arrears) and not self._held(slot.address.session):
                 if slot.in_arrears:
+                    follow(NO_TRAIL)
                     await self._durability.catch_up(slot)
                     continue
                 envelope = slot.mailbox.take()
@@ -155,6 +158,7 @@ class Runner:
         await asyncio.shield(slot.activating)
 
     async def _activate(self, slot: Slot) -> None:
+        follow(NO_TRAIL)  # whose message it was that brought the agent to life is chance
         try:
             await self._remember(slot)
             await slot.agent.on_activate(self._context(slot.address, None, None))
@@ -256,6 +260,7 @@ class Runner:
             self._fail(envelope, DeadlinePassed(f"{address} came to {envelope.message.kind} after its deadline"))
             return
         kind = slot.handling = type(envelope.message).__name__
+        follow((envelope.trace, envelope.id))
         started = time.perf_counter()
         well = False
         try:

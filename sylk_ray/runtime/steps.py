@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 import msgspec
 
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import Address
+from sylk_ray.messaging import Address, current_trace
 from sylk_ray.messaging.wire import Failure, encode_body
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.effects import Effects
@@ -84,7 +84,8 @@ class Steps:
         if record is not None and undo is not None:
             await undo(record.before)
         before = record.before if record is not None and record.before else await mark() if mark is not None else ""
-        await self._journal.begin_step(self._agent, message_id, name, before)
+        trace = current_trace()
+        await self._journal.begin_step(self._agent, message_id, name, before, trace)
         error: SylkError | None = None
         try:
             result = await self._tried(function, arguments, retry)
@@ -102,7 +103,7 @@ class Steps:
         if events:
             self._happened(self._agent.session)
         assert effects.steps is not None
-        effects.steps[name] = StepRecord(name, before, True, after, encoded)
+        effects.steps[name] = StepRecord(name, before, True, after, encoded, trace)
         if error is not None:
             raise error
         return cast("ResultT", result)

@@ -181,3 +181,5 @@ class JobRecord(msgspec.Struct, frozen=True):
     """Whether it has ever run."""
     first_event: int = 0
     """The number of the session's last event before this job's own."""
+    trace: str = ""
+    """The trace that it was submitted in. What it does is of that, whoever starts it, lets it in or resumes it."""

@@ -13,7 +13,7 @@ import msgspec
 from sylk_ray.context_window import Routing
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import Hooks, PostDispatch, PostRoute, PreDispatch, PreRoute
-from sylk_ray.messaging import Address, Request
+from sylk_ray.messaging import Address, Request, current_trace
 from sylk_ray.routing import NotUnderstood, RouteCache, parse
 from sylk_ray.runtime import Clock
 from sylk_ray.sessions.records import ErrorRecord
@@ -94,6 +94,7 @@ class Dispatcher:
             cached=plan.cached,
             answers=tuple(answers),
             routed_s=routed_s,
+            trace=current_trace(),
         )
 
     async def _plan(self, message: Say) -> Plan:

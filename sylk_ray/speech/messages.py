@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sylk_ray.messaging import Request
+from sylk_ray.messaging import Request, said_by
 from sylk_ray.routing import Intent
 from sylk_ray.sessions.records import ErrorRecord
 
@@ -23,6 +23,8 @@ class Heard(msgspec.Struct, frozen=True, omit_defaults=True):
 class Hear(Request[Heard], frozen=True):
     """Something was said for this agent, in words."""
 
+    flow = said_by("router", "guide", to="any")
+
     text: str
     intent: Intent = Intent.GENERAL
     subject: str = ""
@@ -34,6 +36,8 @@ class Hear(Request[Heard], frozen=True):
 
 class CallSkill(Request[Heard], frozen=True):
     """Use one of this agent's skills; ``arguments`` is a JSON object."""
+
+    flow = said_by("router", "guide", to="any")
 
     skill: str
     arguments: str = "{}"
@@ -79,6 +83,8 @@ class Said(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 class Say(Request[Said], frozen=True):
     """To a session's router, or to the Guide: bring this to whom it is for, and answer what they say."""
+
+    flow = said_by("any", to=("router", "guide"))
 
     text: str
     said_by: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sylk_ray.hooks import HookStatistics
-from sylk_ray.messaging import Request
+from sylk_ray.messaging import Request, said_by
 from sylk_ray.routing import RouteStatistics
 from sylk_ray.speech.health import TargetHealth
 
@@ -58,9 +58,13 @@ class GlobalRouteMetrics(msgspec.Struct, frozen=True, kw_only=True):
 class GetRouteMetrics(Request[SessionRouteMetrics], frozen=True):
     """To a session's router: how is it going?"""
 
+    flow = said_by("user", "guide", to=("router", "guide"))
+
 
 class GetGlobalRouteMetrics(Request[GlobalRouteMetrics], frozen=True):
     """To the Guide: how is it going everywhere?"""
+
+    flow = said_by("user", "guide", to="guide")
 
 
 def sum_of(all_counts: list[RouteCounts]) -> RouteCounts:

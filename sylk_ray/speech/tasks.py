@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
-from sylk_ray.messaging import Request
+from sylk_ray.messaging import Request, said_by
 from sylk_ray.routing import TaskAction, TaskCommand
 from sylk_ray.speech.messages import Heard
 
 
 class UserTaskPrompt(Request[Heard], frozen=True):
     """Have the task's Engineer take something into account."""
+
+    flow = said_by("router", to="orchestrator")
+    spec = ("USER_TASK_PROMPT",)
 
     task: str
     text: str
@@ -20,12 +23,18 @@ class UserTaskPrompt(Request[Heard], frozen=True):
 class UserTaskQuery(Request[Heard], frozen=True):
     """Ask how a task is going."""
 
+    flow = said_by("router", to="orchestrator")
+    spec = ("USER_TASK_QUERY",)
+
     task: str
     text: str
 
 
 class UserTaskInterrupt(Request[Heard], frozen=True):
     """End a task: it is cancelled, and what depends on it is skipped."""
+
+    flow = said_by("router", to="orchestrator")
+    spec = ("USER_TASK_INTERRUPT",)
 
     task: str
     reason: str = ""
@@ -34,12 +43,18 @@ class UserTaskInterrupt(Request[Heard], frozen=True):
 class UserIgnoreInspector(Request[Heard], frozen=True):
     """Let the task's work pass without the Inspector, from now on."""
 
+    flow = said_by("router", to="orchestrator")
+    spec = ("USER_IGNORE_INSPECTOR",)
+
     task: str
     reason: str = ""
 
 
 class UserIgnoreTester(Request[Heard], frozen=True):
     """Let the task's work pass without the Tester, from now on."""
+
+    flow = said_by("router", to="orchestrator")
+    spec = ("USER_IGNORE_TESTER",)
 
     task: str
     reason: str = ""
@@ -48,12 +63,18 @@ class UserIgnoreTester(Request[Heard], frozen=True):
 class UserTriggerHandoff(Request[Heard], frozen=True):
     """Hand the task over to a new pipeline."""
 
+    flow = said_by("router", to="orchestrator")
+    spec = ("USER_TRIGGER_HANDOFF",)
+
     task: str
     reason: str = ""
 
 
 class UserStopHandoff(Request[Heard], frozen=True):
     """Keep the task with the pipeline that has it."""
+
+    flow = said_by("router", to="orchestrator")
+    spec = ("USER_STOP_HANDOFF",)
 
     task: str
     reason: str = ""

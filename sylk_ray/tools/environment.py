@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from sylk_ray.messaging.trace import current_trace, traceparent
 from sylk_ray.tools.errors import ToolMissing
 from sylk_ray.tools.specs import Sandbox
 
@@ -67,7 +68,9 @@ def search_path() -> str:
 
 
 def scrubbed_environment(private_dir: Path, sandbox: Sandbox, run_id: str, extra: Mapping[str, str]) -> dict[str, str]:
-    """What a tool process may see: harmless names, private folders, the marker, and what was granted."""
+    """What a tool process may see: harmless names, private folders, the marker, what was granted, and the trace that
+    it works for."""
+    trace = current_trace()
     inherited = {name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith("LC_")}
     granted = {name: os.environ[name] for name in sandbox.env if name in os.environ}
     private = {name: str(private_dir / folder) for name, folder in PRIVATE_FOLDERS.items()}
@@ -80,6 +83,7 @@ def scrubbed_environment(private_dir: Path, sandbox: Sandbox, run_id: str, extra
         **private,
         **granted,
         **extra,
+        **({"TRACEPARENT": traceparent(trace)} if trace else {}),
         MARKER: run_id,
     }
 

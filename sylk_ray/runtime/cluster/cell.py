@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import logging
 import os
 import sys
 import threading
@@ -24,6 +23,7 @@ import ray
 
 from sylk_ray.config import Settings
 from sylk_ray.messaging import SHARED, Address, Request
+from sylk_ray.runtime import logs
 from sylk_ray.runtime.cluster.body import Body
 from sylk_ray.runtime.cluster.shared_state import shares_state
 from sylk_ray.runtime.directory import SessionBinding
@@ -74,8 +74,7 @@ class Cell:
         sys.setswitchinterval(SWITCH_S)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="agents", daemon=True).start()
-        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-        logging.getLogger("httpx").setLevel(logging.WARNING)
+        logs.configure()
         self._body = self._on_loop(Body.start(cell, self._settings, self.__repr__, service))
         self._host, self._watchdog = self._body.host, self._body.watchdog
 

@@ -138,10 +138,10 @@ class MemoryJournal:
         """See Journal.waits."""
         return mail_id in self._book.mail
 
-    async def begin_step(self, agent: Address, message_id: str, name: str, before: str) -> None:
+    async def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str = "") -> None:
         """See Journal.begin_step."""
         self._check()
-        self._book.steps.setdefault((agent, message_id), {})[name] = StepRecord(name, before)
+        self._book.steps.setdefault((agent, message_id), {})[name] = StepRecord(name, before, trace=trace)
 
     async def finish_step(
         self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event] = ()
@@ -149,8 +149,8 @@ class MemoryJournal:
         """See Journal.finish_step."""
         self._check()
         steps = self._book.steps.setdefault((agent, message_id), {})
-        before = steps[name].before if name in steps else ""
-        steps[name] = StepRecord(name, before, True, after, result)
+        begun = steps.get(name, StepRecord(name))
+        steps[name] = StepRecord(name, begun.before, True, after, result, begun.trace)
         self._number(events)
         return Committed(len(self._book.events))
 

@@ -107,9 +107,9 @@ class PatientJournal:
         """See Journal.add_events."""
         return await self._written(lambda: self._journal.add_events(events))
 
-    async def begin_step(self, agent: Address, message_id: str, name: str, before: str) -> None:
+    async def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str = "") -> None:
         """See Journal.begin_step."""
-        await self._written(lambda: self._journal.begin_step(agent, message_id, name, before))
+        await self._written(lambda: self._journal.begin_step(agent, message_id, name, before, trace))
 
     async def finish_step(
         self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event] = ()

@@ -76,8 +76,9 @@ class Journal(Protocol):
         """Whether mail of that id still waits."""
         ...
 
-    async def begin_step(self, agent: Address, message_id: str, name: str, before: str) -> None:
-        """Record that a step begins; begun again, it has the new ``before`` and is not finished."""
+    async def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str = "") -> None:
+        """Record that a step begins, and for which trace; begun again, it has the new ``before`` and is not
+        finished."""
         ...
 
     async def finish_step(

@@ -52,6 +52,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         crc INTEGER NOT NULL) STRICT""",
     ),
     ("CREATE INDEX mail_source ON mail(source)",),
+    (
+        # The checksum of a row has all its columns in it. What was done by a handler that did not commit is done again.
+        "DROP TABLE steps",
+        """CREATE TABLE steps(number INTEGER PRIMARY KEY, agent TEXT NOT NULL, message TEXT NOT NULL,
+        name TEXT NOT NULL, before TEXT NOT NULL, finished INTEGER NOT NULL, after TEXT NOT NULL,
+        result BLOB NOT NULL, trace TEXT NOT NULL, crc INTEGER NOT NULL, UNIQUE(agent, message, name)) STRICT""",
+    ),
 )
 """Migration number n makes a file of version n out of one of version n - 1. What is here is never changed: files of
 that version exist. The next version is one more entry."""
@@ -86,7 +93,9 @@ PARTS = Table("parts", ("agent", "name", "data"), ("agent", "name"))
 HANDLED = Table("handled", ("agent", "message", "remember_until", "reply"), ("agent", "message"))
 MAIL = Table("mail", ("id", "source", "target", "packet"), ("id",))
 STEPS = Table(
-    "steps", ("agent", "message", "name", "before", "finished", "after", "result"), ("agent", "message", "name")
+    "steps",
+    ("agent", "message", "name", "before", "finished", "after", "result", "trace"),
+    ("agent", "message", "name"),
 )
 LETTERS = Table("letters", ("id", "source", "target", "packet", "error", "reason", "at"), ("id",))
 EVENTS = Table("events", ("body",), ("number",))

@@ -177,9 +177,9 @@ class SqliteJournal:
         """See Journal.waits."""
         return await self._read(lambda tables: tables.waits(mail_id))
 
-    async def begin_step(self, agent: Address, message_id: str, name: str, before: str) -> None:
+    async def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str = "") -> None:
         """See Journal.begin_step."""
-        await self._write(lambda tables: tables.begin_step(agent, message_id, name, before))
+        await self._write(lambda tables: tables.begin_step(agent, message_id, name, before, trace))
 
     async def finish_step(
         self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event] = ()

@@ -175,24 +175,24 @@ class Tables:
         """See Journal.waits."""
         return self._execute("SELECT 1 FROM mail WHERE id = ?", (mail_id,)).fetchone() is not None
 
-    def begin_step(self, agent: Address, message_id: str, name: str, before: str) -> None:
+    def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str) -> None:
         """See Journal.begin_step."""
-        self._put(STEPS, str(agent), message_id, name, before, 0, "", b"")
+        self._put(STEPS, str(agent), message_id, name, before, 0, "", b"", trace)
 
     def finish_step(
         self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event]
     ) -> Committed:
         """See Journal.finish_step."""
-        begun = self.steps(agent, message_id).get(name)
-        self._put(STEPS, str(agent), message_id, name, begun.before if begun else "", 1, after, result)
+        begun = self.steps(agent, message_id).get(name, StepRecord(name))
+        self._put(STEPS, str(agent), message_id, name, begun.before, 1, after, result, begun.trace)
         return self.add_events(events)
 
     def steps(self, agent: Address, message_id: str) -> dict[str, StepRecord]:
         """See Journal.steps."""
         rows = self.rows(STEPS, "WHERE agent = ? AND message = ? ORDER BY number", str(agent), message_id)
         return {
-            name: StepRecord(name, before, bool(finished), after, result)
-            for _, _, name, before, finished, after, result in rows
+            name: StepRecord(name, before, bool(finished), after, result, trace)
+            for _, _, name, before, finished, after, result, trace in rows
         }
 
     def bury(self, letter: DeadLetter) -> None:

@@ -11,7 +11,7 @@ from actors import fair_share as fair_share_module
 from actors.fair_share import FairShareAgent
 from sylk_ray.config import Settings
 from sylk_ray.fairness import Group, Request, Snapshot
-from sylk_ray.messaging import SHARED, Address, MailboxFull
+from sylk_ray.messaging import SHARED, Address, MailboxFull, begin_trace, current_trace
 from sylk_ray.runtime import Agent, Context, Host, LocalTransport, MemoryJournals, Roles, SystemClock, handler
 from sylk_ray.runtime import leases as leases_module
 from sylk_ray.runtime.fleet_messages import GetResources, Resources
@@ -112,6 +112,21 @@ async def test_what_there_is_goes_to_those_who_ask_and_the_rest_wait_for_it(cell
         gate.set()
     assert await asyncio.gather(*tasks) == ["k0", "k1", "k2"]
     await cells.until_held(0)
+
+
+async def test_who_waited_goes_on_in_the_trace_in_which_it_asked(cells):
+    gate, leases = asyncio.Event(), cells.hosts["a"].leases
+    holder = asyncio.create_task(hold(cells.hosts["a"], slot("all", cpu=2.0), gate))
+    await cells.until_held(1)
+    let_in: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+    asked: dict[str, str] = {}
+    for key in ("k0", "k1"):
+        with begin_trace() as asked[key]:
+            leases.want(slot(key), lambda _, key=key: let_in.put_nowait((key, current_trace())))
+    gate.set()
+    await holder
+    async with asyncio.timeout(5):
+        assert dict([await let_in.get(), await let_in.get()]) == asked
 
 
 async def test_a_dead_cells_leases_return(cells, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import ClassVar
 
 import msgspec
@@ -12,7 +13,7 @@ from actors.job_messages import ContinueJob, RunJob
 from actors.job_runner import JobRunner
 from sylk_ray.config import Settings
 from sylk_ray.jobs import load_job
-from sylk_ray.messaging import SHARED, Address
+from sylk_ray.messaging import SHARED, Address, begin_trace, current_trace
 from sylk_ray.runtime import (
     Agent,
     Context,
@@ -78,10 +79,12 @@ class FairShare(Agent[None]):
 
 class Orchestrator(Agent[None]):
     role = "orchestrator"
+    traces: ClassVar[list[str]] = []
 
     @handler()
     async def run(self, message: RunJob, ctx: Context) -> None:
         Fleet.seen.append("ran")
+        self.traces.append(current_trace())
 
     @handler()
     async def resume(self, message: ContinueJob, ctx: Context) -> None:
@@ -91,6 +94,7 @@ class Orchestrator(Agent[None]):
 @pytest.fixture
 async def host(tmp_path):
     FakeRouter.places, FakeRouter.events, Fleet.seen = {}, [], []
+    Orchestrator.traces = []
     transport = LocalTransport()
     agents = (Guide, Fleet, FairShare, Orchestrator, FakeRouter)
     host = Fleet.host = Host(
@@ -99,7 +103,7 @@ async def host(tmp_path):
         transport=transport,
         journals=MemoryJournals(),
         clock=SystemClock(),
-        settings=Settings(home=tmp_path / "home"),
+        settings=Settings(home=tmp_path / "home", max_sessions=1),
     )
     transport.join("system", host.receive)
     yield host
@@ -127,3 +131,24 @@ async def test_a_job_of_a_standing_session_finds_no_agents_of_the_job_before_it(
 
     assert second.status is JobState.RUNNING
     assert Fleet.seen[-3:] == ["closed", "opened", "ran"]
+
+
+async def test_a_job_that_stood_in_line_goes_on_with_its_own_trace(host, tmp_path):
+    repos = [str(new_repository(tmp_path / name, {"x": "1\n"})) for name in ("one", "two")]
+    submitted: list[JobRecord] = []
+    traces: list[str] = []
+    for number, repo in enumerate(repos):
+        with begin_trace() as trace:
+            traces.append(trace)
+            submitted.append(await host.ask(ME, GUIDE, SubmitJob(JOB, repo, f"s{number}"), timeout=10))
+    assert [(record.status, record.trace) for record in submitted] == [
+        (JobState.RUNNING, traces[0]),
+        (JobState.QUEUED, traces[1]),
+    ]
+    with begin_trace():
+        ended = msgspec.structs.replace(submitted[0], status=JobState.SUCCEEDED)
+        await host.ask(ME, GUIDE, JobEnded(ended), timeout=10)
+    async with asyncio.timeout(10):
+        while len(Orchestrator.traces) < 2:
+            await asyncio.sleep(0.005)
+    assert Orchestrator.traces == traces

@@ -187,3 +187,24 @@ def test_each_class_of_error_has_its_status(error, status):
 
 def _fields(record):
     return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+async def test_every_answer_names_its_trace(http, guide):
+    first, second = [(await http.get("/jobs")).headers["X-Trace-Id"] for _ in range(2)]
+    assert len(first) == len(second) == 32
+    assert first != second
+
+
+async def test_a_client_may_bring_its_own_trace(http, guide):
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    answer = await http.get("/jobs", headers={"traceparent": f"00-{trace}-b7ad6b7169203331-01"})
+    assert answer.headers["X-Trace-Id"] == trace
+    answer = await http.get("/jobs", headers={"traceparent": f"00-{'0' * 32}-b7ad6b7169203331-01"})
+    assert answer.headers["X-Trace-Id"] != trace
+    assert int(answer.headers["X-Trace-Id"], 16)
+
+
+async def test_a_refusal_names_its_trace_too(http):
+    answer = await http.get("/jobs", headers={"Authorization": "Bearer wrong"})
+    assert answer.status_code == 401
+    assert len(answer.headers["X-Trace-Id"]) == 32

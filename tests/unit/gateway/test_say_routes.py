@@ -22,6 +22,7 @@ async def test_what_is_said_to_a_session_is_answered_with_where_it_went_and_why(
     said = answer.json()
     assert answer.status_code == 200
     assert (said["session"], said["kind"]) == ("s-1", "command")
+    assert said["trace"] == answer.headers["X-Trace-Id"]
     (told,) = said["answers"]
     assert told["agent"] == "guide"
     assert "tester: running, writing and explaining tests" in told["text"]

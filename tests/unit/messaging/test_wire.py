@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sylk_ray.errors import InputError, error_of
@@ -78,6 +78,7 @@ def test_an_unknown_kind_and_a_wrong_body_are_told_apart_from_the_rest_of_the_ba
 
 
 @given(st.binary(max_size=200))
+@example(b"\x94\xa7\x00\x00\x00\x00\x00\x00\x80")
 def test_bytes_that_are_no_batch_are_a_typed_error(data):
     try:
         decode_batch(data)

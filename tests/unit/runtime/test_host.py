@@ -17,15 +17,21 @@ from sylk_ray.messaging import (
     NotAllowed,
     NotDecodable,
     NotEncodable,
+    Request,
     SessionClosed,
     UnknownAddress,
 )
 from sylk_ray.messaging.wire import Packet, encode_batch
-from sylk_ray.runtime.directory import Resolve, router_of
+from sylk_ray.runtime.directory import router_of
+from sylk_ray.runtime.history import Subscribe
 
 from .conftest import Add, Anything, Blob, Boom, FakeRouter, Forward, Numbers, Peek, Slow, Total
 
 ONE = Address("s", "counter", "one")
+
+
+class Mumble(Request[None], frozen=True):
+    """Nobody understands it."""
 
 
 @pytest.fixture(params=["a", "b"])
@@ -61,7 +67,7 @@ async def test_an_answer_that_does_not_come_in_time_is_a_passed_deadline(cells, 
 
 async def test_a_message_nobody_handles_is_refused(cells, me, target):
     with pytest.raises(NoHandler):
-        await cells["a"].ask(me, target, Resolve("x", "y"), timeout=5)
+        await cells["a"].ask(me, target, Mumble(), timeout=5)
 
 
 async def test_an_unknown_role_is_an_unknown_address_with_the_nearest_name(cells, me):
@@ -247,7 +253,7 @@ async def test_a_cell_that_was_only_away_gets_what_is_sent_after_it_came_back(ce
 async def test_a_router_that_is_not_where_it_was_is_asked_of_the_fleet_and_never_of_itself(cells, me):
     stranger = Address(SHARED, "gateway", "x")
     with pytest.raises(UnknownAddress):
-        await cells["system"].ask(stranger, router_of("nowhere"), Resolve("a", "b"), timeout=2)
+        await cells["system"].ask(stranger, router_of("nowhere"), Subscribe(stranger), timeout=2)
 
 
 async def test_more_concurrent_requests_than_may_run_at_once_wait_for_their_turn(cells, me, target):

@@ -377,6 +377,20 @@ def test_migrations_are_done_in_order_and_once(tmp_path):
             migrate(connection, path)
 
 
+def test_an_earlier_version_comes_without_its_steps_and_with_all_else(tmp_path):
+    path = tmp_path / "journal.db"
+    with closing(connect(path, "process", mode="rwc")) as connection:
+        migrate(connection, path, MIGRATIONS[:2])
+        connection.execute("INSERT INTO states(agent, version, data, crc) VALUES ('s/a/b', 1, x'00', 1)")
+        connection.execute(
+            "INSERT INTO steps(agent, message, name, before, finished, after, result, crc) "
+            "VALUES ('s/a/b', 'm', 'build', '', 1, '', x'00', 1)"
+        )
+        migrate(connection, path)
+        assert connection.execute("SELECT count(*) FROM states").fetchone() == (1,)
+        assert connection.execute("SELECT count(trace) FROM steps").fetchone() == (0,)
+
+
 def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path):
     path = tmp_path / "journal.db"
     create(path).close()

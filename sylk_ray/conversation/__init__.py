@@ -1,0 +1,69 @@
+"""What the planning agents will say to people, to each other and to the pipelines: the messages alone, so far.
+
+``planning`` is a plan's way to work and back, ``quality`` the judging of a whole session, ``handoff`` what goes from a
+pipeline whose context is full to the one that takes its place. Each names who says it to whom, and is declared ahead of
+the agents that will understand it. In the specification several of them go through the Guide; here the session's router
+finds their receivers, and nobody passes them on.
+"""
+
+from sylk_ray.conversation.handoff import (
+    CreatePipelineWithState,
+    EngineerHandoff,
+    HandoffComplete,
+    HandoffFailed,
+    HandoffRequest,
+    InspectorHandoff,
+    PipelineHandoff,
+    TesterHandoff,
+)
+from sylk_ray.conversation.planning import (
+    ClarificationRequest,
+    ClarificationResponse,
+    TaskHelp,
+    UserInterrupt,
+    WorkflowComplete,
+)
+from sylk_ray.conversation.quality import (
+    Correction,
+    PlannedTest,
+    TestCorrections,
+    TestDagRequest,
+    TestPlanRequest,
+    TestPlanResponse,
+    TestResults,
+    TestsReady,
+    UserOverride,
+    ValidateTask,
+    ValidationCorrections,
+    ValidationFull,
+    ValidationResult,
+)
+
+__all__ = [
+    "ClarificationRequest",
+    "ClarificationResponse",
+    "Correction",
+    "CreatePipelineWithState",
+    "EngineerHandoff",
+    "HandoffComplete",
+    "HandoffFailed",
+    "HandoffRequest",
+    "InspectorHandoff",
+    "PipelineHandoff",
+    "PlannedTest",
+    "TaskHelp",
+    "TestCorrections",
+    "TestDagRequest",
+    "TestPlanRequest",
+    "TestPlanResponse",
+    "TestResults",
+    "TesterHandoff",
+    "TestsReady",
+    "UserInterrupt",
+    "UserOverride",
+    "ValidateTask",
+    "ValidationCorrections",
+    "ValidationFull",
+    "ValidationResult",
+    "WorkflowComplete",
+]
