@@ -101,6 +101,7 @@ class Topics(Agent[None]):
         try:
             await ctx.tell(router_of(session), change, timeout=REACHED_WITHIN_S)
         except SylkError as error:
-            # It is over, or will register again.
+            # It is over, or elsewhere, and registers again.
             ctx.log.debug("the router of %s is not told: %s", session, error)
             self._routers.pop(session, None)
+            ctx.session_over(session)

@@ -94,8 +94,7 @@ async def world(tmp_path):
     roles = {"router": SessionRouter, "topics": Topics, "fleet": Fleet, "speaker": Speaker, "listener": Listener}
     made = World(lambda: journals, Settings(home=tmp_path), **roles)
     for name in ("system", "a", "b"):
-        await made.cell(name)
-    await made.hosts["system"].close_session("s")
+        await made.cell(name, of_session=name != "system")
     yield made
     await made.end()
 

@@ -23,7 +23,9 @@ class World:
         self.hosts: dict[str, Host] = {}
         self._opened: list[Any] = []
 
-    async def cell(self, name: str, *, router: str = "a", fenced: tuple[str, ...] = ()) -> Host:
+    async def cell(
+        self, name: str, *, router: str = "a", fenced: tuple[str, ...] = (), of_session: bool = True
+    ) -> Host:
         journals = self.journals()
         self._opened.append(journals)
         host = Host(
@@ -36,7 +38,8 @@ class World:
         )
         self.hosts[name] = host
         self.transport.join(name, host.receive)
-        await host.open_session(SessionBinding("s", router, fenced=fenced))
+        if of_session:
+            await host.open_session(SessionBinding("s", router, fenced=fenced))
         return host
 
     async def crash(self, name: str) -> None:
