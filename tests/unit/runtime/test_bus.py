@@ -28,7 +28,7 @@ EAR = Address("s", "listener", "ear")
 class SayIt(Message, frozen=True):
     kinds: list[str]
     channel: str = ""
-    priority: Lane = Lane.NORMAL
+    urgency: Lane = Lane.NORMAL
 
 
 class Listen(Request[int], frozen=True):
@@ -46,7 +46,7 @@ class Speaker(Agent[None]):
     @handler()
     async def say(self, message: SayIt, ctx: Context) -> None:
         for kind in message.kinds:
-            await ctx.bus.publish(kind, channel=message.channel, priority=message.priority)
+            await ctx.bus.publish(kind, channel=message.channel, priority=message.urgency)
 
 
 class Listener(Agent[None]):
@@ -117,7 +117,7 @@ async def listen(world: World, pattern: str, after: int | None = None) -> int:
 async def test_patterns_are_within_the_session_and_topics_come_of_who_publishes(world):
     await listen(world, "speaker.*")
     await say(world, "phase.begun", "job.odd")
-    await say(world, "told", channel="aloud", priority=Lane.HIGH)
+    await say(world, "told", channel="aloud", urgency=Lane.HIGH)
     await heard(2)
     assert [(event.topic, event.priority) for event in Listener.heard] == [
         ("session.s.speaker.phase", Lane.NORMAL),
@@ -205,7 +205,7 @@ async def test_a_router_is_told_of_subscriptions_that_may_be_of_its_session_alon
 
 async def test_a_router_that_lives_is_told_when_one_begins(world):
     source = Address(SHARED, "operator", "me")
-    await world.hosts["b"].tell(ME, router_of("s"), HistoryGrew(), timeout=5)
+    await world.hosts["b"].tell(Address(SHARED, "host", "b"), router_of("s"), HistoryGrew(), timeout=5)
     topics = world.hosts["system"]
 
     async def registered() -> bool:

@@ -23,7 +23,7 @@ from sylk_ray.messaging import (
 )
 from sylk_ray.messaging.wire import Packet, encode_batch
 from sylk_ray.runtime.directory import router_of
-from sylk_ray.runtime.history import Subscribe
+from sylk_ray.runtime.history import ReadHistory
 
 from .conftest import Add, Anything, Blob, Boom, FakeRouter, Forward, Numbers, Peek, Slow, Total
 
@@ -253,7 +253,7 @@ async def test_a_cell_that_was_only_away_gets_what_is_sent_after_it_came_back(ce
 async def test_a_router_that_is_not_where_it_was_is_asked_of_the_fleet_and_never_of_itself(cells, me):
     stranger = Address(SHARED, "gateway", "x")
     with pytest.raises(UnknownAddress):
-        await cells["system"].ask(stranger, router_of("nowhere"), Subscribe(stranger), timeout=2)
+        await cells["system"].ask(stranger, router_of("nowhere"), ReadHistory(), timeout=2)
 
 
 async def test_more_concurrent_requests_than_may_run_at_once_wait_for_their_turn(cells, me, target):
