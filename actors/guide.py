@@ -12,6 +12,7 @@ from actors.job_messages import ContinueJob, HaltJob, PauseJob
 from actors.job_runner import JobRunner
 from actors.routing_desk import RoutingDesk
 from actors.session_maker import SessionMaker
+from actors.session_news import tell_state
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import SessionCreate
 from sylk_ray.jobs import Job
@@ -73,7 +74,7 @@ class Guide(RoutingDesk):
 
     async def on_activate(self, ctx: Context) -> None:
         """Read what there is, and see to what was running."""
-        self._store = SessionStore(ctx.settings.home)
+        self._store = SessionStore(ctx.settings.home, on_change=lambda session: tell_state(session, ctx))
         self._jobs = JobRunner(self._store, ctx)
         self._maker = SessionMaker(self._store, ctx)
         self._foreground = Foreground(ctx.settings.home)
@@ -338,17 +339,19 @@ class Guide(RoutingDesk):
         if record is not None and not record.status.over:
             await self.cancel(CancelJob(record.job_id, "its session was closed"), ctx)
             await self._jobs.wait_until_over(record.job_id)
-            async with self._jobs.turns.of(session.id):
-                record = self._store.job(record.job_id)
-                if not record.status.over:
-                    error = ErrorRecord("cancelled", "its session was closed before it had come to its end")
-                    await self._jobs.ended(msgspec.structs.replace(record, status=JobState.CANCELLED, error=error))
-        await self._jobs.clear(session, delete_branch=message.delete_branch)
-        session = self._store.session(session.id)
-        if not session.over:
-            session = msgspec.structs.replace(session.moved(SessionState.COMPLETED), ended_at=ctx.clock.now())
-        session = msgspec.structs.replace(session, closed=True)
-        await self._store.keep(session)
+        async with self._jobs.turns.of(session.id):
+            # Looked at again: another job may have begun in a standing session meanwhile.
+            session = self._store.session(session.id)
+            record = self._store.latest_job(session)
+            if record is not None and not record.status.over:
+                error = ErrorRecord("cancelled", "its session was closed before it had come to its end")
+                await self._jobs.ended(msgspec.structs.replace(record, status=JobState.CANCELLED, error=error))
+                session = self._store.session(session.id)
+            await self._jobs.clear(session, delete_branch=message.delete_branch)
+            if not session.over:
+                session = msgspec.structs.replace(session.moved(SessionState.COMPLETED), ended_at=ctx.clock.now())
+            session = msgspec.structs.replace(session, closed=True)
+            await self._store.keep(session)
         await self._foreground.forget(session.id)
         return session
 

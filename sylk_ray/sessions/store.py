@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +12,7 @@ import msgspec
 
 from sylk_ray.errors import InputError
 from sylk_ray.sessions.directories import SessionDirectory, session_directory, write_atomically
-from sylk_ray.sessions.records import JobRecord, SessionRecord
+from sylk_ray.sessions.records import JobRecord, SessionRecord, SessionState
 
 RecordT = TypeVar("RecordT")
 
@@ -19,10 +20,15 @@ log = logging.getLogger("sylk.sessions")
 
 
 class SessionStore:
-    """What the Guide knows. Memory leads; a record that cannot be written raises NotWritten, and is known."""
+    """What the Guide knows. Memory leads; a record that cannot be written raises NotWritten, and is known.
 
-    def __init__(self, home: Path) -> None:
+    ``on_change`` is told of each session that has come to another state, once that is kept.
+    """
+
+    def __init__(self, home: Path, *, on_change: Callable[[SessionRecord], None] = lambda session: None) -> None:
         self._home = home
+        self._on_change = on_change
+        self._told: dict[str, tuple[SessionState, bool]] = {}
         self.sessions: dict[str, SessionRecord] = {}
         self.jobs: dict[str, JobRecord] = {}
 
@@ -39,10 +45,14 @@ class SessionStore:
         await asyncio.to_thread(write_atomically, directory.session, msgspec.json.encode(session))
         if job is not None:
             await asyncio.to_thread(write_atomically, directory.record_of(job.job_id), msgspec.json.encode(job))
+        if self._told.get(session.id) != (session.state, session.closed):
+            self._told[session.id] = (session.state, session.closed)
+            self._on_change(session)
 
     def forget(self, session_id: str, job_id: str) -> None:
         """As if it had never been."""
         self.sessions.pop(session_id, None)
+        self._told.pop(session_id, None)
         self.jobs.pop(job_id, None)
 
     def job(self, job_id: str) -> JobRecord:

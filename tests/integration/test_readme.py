@@ -43,13 +43,16 @@ def test_the_demo_leaves_a_branch_of_tested_commits(tmp_path):
 @pytest.mark.timeout(300)
 def test_a_first_job_a_look_around_and_a_job_that_outlives_its_runtime(tmp_path):
     # One shell for all blocks, as a reader has; whatever happens, the runtime is ended.
-    assert len(SHELL) == 5
+    assert len(SHELL) == 6
     output = bash("trap 'sylk down --now >/dev/null' EXIT\n" + "\n".join(SHELL[1:]), tmp_path)
     assert "Use pathlib" in output
     assert "Say so" in output
     assert "suspended" in output
     assert output.rstrip().splitlines().count("two") == 1
-    assert output.count("job.finished") == 2
+    assert "changed: NOTES.md" in output
+    assert "notes goes on without the tester" in output
+    assert output.splitlines().count("Noted.") == 1
+    assert output.count("job.finished") == 3
     assert output.count('"kind":"task.merged"') == 2
 
 

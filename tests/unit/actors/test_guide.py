@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import ClassVar
 
 import msgspec
 import pytest
 
+from actors import guide as guide_module
 from actors.guide import Guide
-from actors.job_messages import ContinueJob, RunJob
+from actors.job_messages import ContinueJob, HaltJob, RunJob
 from actors.job_runner import JobRunner
 from sylk_ray.config import Settings
+from sylk_ray.hooks import Abort, Aborted, HookContext, SessionCreate, hook, runtime_hooks
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import SHARED, Address, begin_trace, current_trace
+from sylk_ray.routing import Route
 from sylk_ray.runtime import (
     Agent,
     Context,
@@ -29,9 +33,11 @@ from sylk_ray.runtime.directory import LocateSession
 from sylk_ray.runtime.fleet_messages import CloseSession, GetResources, OpenSession, Resources
 from sylk_ray.runtime.leases import CloseShare, SetShare
 from sylk_ray.sessions import JobRecord, JobState
-from sylk_ray.sessions.messages import GUIDE, CreateSession, JobEnded, SubmitJob
+from sylk_ray.sessions.messages import GUIDE, CreateSession, EndSession, GetJob, JobEnded, ListSessions, SubmitJob
+from sylk_ray.speech import NobodyOfThatName, Say
+from sylk_ray.speech.registry import GetSharedRoutes, LearnRoute, ListAgents, RegisterAgent, UnregisterAgent
 from tests.unit.runtime.conftest import FakeRouter
-from tests.unit.sessions.conftest import new_repository
+from tests.unit.sessions.conftest import git, new_repository
 
 ME = Address(SHARED, "operator", "me")
 JOB = load_job("name: j\ntasks:\n  a: {engineer: [{run: 'true'}]}\n", source="job.yaml").model_dump_json(by_alias=True)
@@ -89,6 +95,10 @@ class Orchestrator(Agent[None]):
     @handler()
     async def resume(self, message: ContinueJob, ctx: Context) -> None:
         pass
+
+    @handler()
+    async def halt(self, message: HaltJob, ctx: Context) -> None:
+        Fleet.seen.append(f"halted {message.reason}")
 
 
 @pytest.fixture
@@ -152,3 +162,70 @@ async def test_a_job_that_stood_in_line_goes_on_with_its_own_trace(host, tmp_pat
         while len(Orchestrator.traces) < 2:
             await asyncio.sleep(0.005)
     assert Orchestrator.traces == traces
+
+
+async def test_a_job_that_began_while_its_session_was_being_closed_is_ended_with_it(host, tmp_path, monkeypatch):
+    """The first job takes its time to be cancelled; before it is over, a person submits another one."""
+    repo = str(new_repository(tmp_path / "repo", {"x": "1\n"}))
+    await host.ask(ME, GUIDE, CreateSession("standing", repo), timeout=10)
+    first = await submit(host, repo)
+    late: list[JobRecord] = []
+    wait_until_over = JobRunner.wait_until_over
+
+    async def and_another(jobs: JobRunner, job_id: str) -> None:
+        await host.ask(ME, GUIDE, JobEnded(msgspec.structs.replace(first, status=JobState.CANCELLED)), timeout=10)
+        await wait_until_over(jobs, job_id)
+        late.append(await submit(host, repo))
+
+    monkeypatch.setattr(JobRunner, "wait_until_over", and_another)
+    closed = await host.ask(ME, GUIDE, EndSession("standing"), timeout=20)
+    assert closed.closed
+    assert (await host.ask(ME, GUIDE, GetJob(late[0].job_id), timeout=5)).status is JobState.CANCELLED
+
+
+async def test_a_hook_may_refuse_a_session_before_anything_of_it_is_made(host, tmp_path):
+    @hook(SessionCreate, name="no-strangers")
+    def refuse(payload: SessionCreate, ctx: HookContext) -> None:
+        if payload.repository.endswith("strange"):
+            raise Abort("that repository is not ours")
+
+    hooks = runtime_hooks(host.settings.hooks)
+    hooks.add(refuse)
+    try:
+        strange = str(new_repository(tmp_path / "strange", {"x": "1\n"}))
+        with pytest.raises(Aborted, match="not ours"):
+            await host.ask(ME, GUIDE, CreateSession("standing", strange), timeout=10)
+        with pytest.raises(Aborted, match="not ours"):
+            await submit(host, strange)
+        assert await host.ask(ME, GUIDE, ListSessions(), timeout=5) == []
+        assert git(Path(strange), "branch", "--list", "sylk/*") == ""
+    finally:
+        hooks.remove("no-strangers")
+
+
+async def test_the_guide_can_be_spoken_to_without_a_session(host, tmp_path):
+    repo = str(new_repository(tmp_path / "repo", {"x": "1\n"}))
+    await host.ask(ME, GUIDE, CreateSession("tidy", repo), timeout=10)
+    said = await host.ask(ME, GUIDE, Say("/sessions"), timeout=5)
+    assert "tidy (s-" in said.answers[0].text
+    said = await host.ask(ME, GUIDE, Say("hello"), timeout=5)
+    assert said.answers[0].done_by == "help"
+    with pytest.raises(NobodyOfThatName):
+        await host.ask(ME, GUIDE, Say("@to:testr hello"), timeout=5)
+
+
+async def test_a_shared_agent_is_registered_and_spoken_to(host):
+    await host.ask(ME, GUIDE, RegisterAgent("other", GUIDE), timeout=5)
+    assert "other" in await host.ask(ME, GUIDE, ListAgents(), timeout=5)
+    assert (await host.ask(ME, GUIDE, Say("@to:other help"), timeout=5)).answers[0].agent == "other"
+    assert await host.ask(ME, GUIDE, UnregisterAgent("other"), timeout=5)
+    assert not await host.ask(ME, GUIDE, UnregisterAgent("other"), timeout=5)
+
+
+async def test_routes_that_sessions_learn_are_kept_for_the_others_and_bounded(host, monkeypatch):
+    monkeypatch.setattr(guide_module, "SHARED_ROUTES", 2)
+    router = Address("s-1", "router", "main")
+    for text in ("a", "b", "a", "c"):
+        await host.tell(router, GUIDE, LearnRoute(text, Route(target="tester", confidence=0.9)), timeout=5)
+    routes = await host.ask(router, GUIDE, GetSharedRoutes(), timeout=5)
+    assert list(routes) == ["a", "c"]

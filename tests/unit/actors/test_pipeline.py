@@ -18,6 +18,7 @@ from actors.inspector import Inspector
 from actors.pipeline import PipelineAgent
 from sylk_ray.config import Settings
 from sylk_ray.fairness import Request as Lease
+from sylk_ray.hooks import Abort, Hook, HookContext, ToolAfter, ToolBefore, hook, runtime_hooks
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import Address, Message
 from sylk_ray.messaging.wire import Envelope
@@ -239,3 +240,63 @@ async def test_an_attempt_tells_how_it_is_going_and_what_it_has_changed(host, br
     status = await host.ask(ORCHESTRATOR, PIPELINE, DescribeTask(), timeout=5)
     assert isinstance(status, TaskStatus)
     assert (status.attempt, status.phase, status.files_changed) == (1, "testing", ["y"])
+
+
+@pytest.fixture
+def hooked(host):
+    """Adds hooks to those of the process, for the test."""
+    hooks = runtime_hooks(host.settings.hooks)
+    added: list[str] = []
+
+    def add(each: Hook[Any]) -> None:
+        hooks.add(each)
+        added.append(each.name)
+
+    yield add
+    for name in added:
+        hooks.remove(name)
+
+
+async def test_a_hook_before_a_tool_changes_what_it_does_and_one_after_sees_what_came_of_it(
+    host, brief, workspace, hooked
+):
+    seen: list[tuple[str, str]] = []
+
+    @hook(ToolBefore)
+    def elsewhere(payload: ToolBefore, ctx: HookContext) -> ToolBefore:
+        return msgspec.structs.replace(payload, arguments={**payload.arguments, "path": "z"})
+
+    @hook(ToolAfter)
+    def note(payload: ToolAfter, ctx: HookContext) -> None:
+        seen.append((payload.tool, payload.result.summary))
+
+    hooked(elsewhere)
+    hooked(note)
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief)), timeout=5)
+    (merge,) = [each for each in await until_heard(MergeWork) if isinstance(each, MergeWork)]
+    assert merge.result.files_changed == ["z"]
+    assert seen == [("1 write", "wrote z")]
+
+
+async def test_a_hook_that_refuses_a_tool_fails_the_attempt_with_its_reason_and_for_good(
+    host, brief, workspace, hooked
+):
+    @hook(ToolBefore)
+    def refuse(payload: ToolBefore, ctx: HookContext) -> None:
+        raise Abort("nothing is written today")
+
+    hooked(refuse)
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief)), timeout=5)
+    (failed,) = [each for each in await until_heard(PipelineFailed) if isinstance(each, PipelineFailed)]
+    assert (failed.error.type, failed.error.message) == ("aborted_by_hook", "nothing is written today")
+    assert not failed.retryable
+
+
+async def test_a_hook_that_hangs_holds_a_tool_up_no_longer_than_its_deadline(host, brief, workspace, hooked):
+    @hook(ToolBefore, deadline_s=0.05)
+    async def hang(payload: ToolBefore, ctx: HookContext) -> None:
+        await asyncio.Event().wait()
+
+    hooked(hang)
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief)), timeout=5)
+    await until_heard(MergeWork)

@@ -56,3 +56,14 @@ async def test_a_name_is_taken_until_its_session_is_closed(home):
     assert store.open_session_named("name-1") == session(1)
     await store.keep(session(1, closed=True))
     assert store.open_session_named("name-1") is None
+
+
+async def test_a_session_that_comes_to_another_state_is_told_of_once_it_is_kept(home):
+    told: list[str] = []
+    store = SessionStore(home, on_change=lambda session: told.append(session.state.value))
+    session = SessionRecord("s-1", "tidy", "/r", "sylk/tidy", "abc")
+    await store.keep(session)
+    await store.keep(msgspec.structs.replace(session, description="d"))
+    await store.keep(session.moved(SessionState.ACTIVE))
+    await store.keep(msgspec.structs.replace(session.moved(SessionState.ACTIVE), closed=True))
+    assert told == ["created", "active", "active"]
