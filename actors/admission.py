@@ -29,17 +29,17 @@ class Admission:
             self._reminders.send(Admitted(task, attempt, reason or ""))
 
         session = ctx.address.session
-        request = Request(_key(session, task, attempt), session, demand, lane)
+        request = Request(key_of(session, task, attempt), session, demand, lane)
         self.asked.add((task, attempt))
         (ctx.leases.claim if at_work else ctx.leases.want)(request, decide)
 
     def keep(self, attempts: set[Attempt]) -> None:
         """Give back what is for any other attempt."""
         for task, attempt in self.asked - attempts:
-            self._ctx.leases.give_back(_key(self._ctx.address.session, task, attempt))
+            self._ctx.leases.give_back(key_of(self._ctx.address.session, task, attempt))
         self.asked &= attempts
 
 
-def _key(session: str, task: str, attempt: int) -> str:
+def key_of(session: str, task: str, attempt: int) -> str:
     """What an attempt is called at FairShare: the same, whichever cell asks."""
     return f"{session}/pipeline/{task}#{attempt}"

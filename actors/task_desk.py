@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 
+from actors.admission import key_of
 from actors.orchestrator_state import OrchestratorState
 from actors.task_views import describe_task, task_data
 from sylk_ray.dag import Decision, NodeState, Scheduler
@@ -13,6 +14,7 @@ from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines.messages import CHECKS, Check, DescribeTask, TaskStatus, Waive
 from sylk_ray.routing import find_task
 from sylk_ray.runtime import Context, handler
+from sylk_ray.runtime.leases import FAIR_SHARE, GetPlace
 from sylk_ray.sessions.ledger import JobLedger
 from sylk_ray.sessions.records import TaskRecord
 from sylk_ray.speech import Conversant, Heard, NeedsModel, NoSuchJob
@@ -53,12 +55,20 @@ class TaskDesk(Conversant[OrchestratorState]):
         """How it is going, and what its worktree has changed so far."""
         name, record = self._find(message.task)
         status: TaskStatus | None = None
+        waits = ""
         if record.state == NodeState.RUNNING:
+            attempt = max(record.attempts, 1)
             try:
-                status = await ctx.ask(ctx.address.beside("pipeline", name), DescribeTask(), timeout=10)
+                if (name, attempt) in self.state.admitted:
+                    status = await ctx.ask(ctx.address.beside("pipeline", name), DescribeTask(), timeout=10)
+                else:
+                    key = key_of(ctx.address.session, name, attempt)
+                    waits = await ctx.ask(FAIR_SHARE, GetPlace(key), timeout=5)
             except DeliveryError as problem:
-                ctx.log.warning("the pipeline of %s did not say how it is going: %s", name, problem)
-        return Heard(describe_task(record, status, ctx.clock.now()), task_data(record, status))
+                ctx.log.warning("it cannot be said how %s is going: %s", name, problem)
+        told = describe_task(record, status, ctx.clock.now())
+        data = task_data(record, status)
+        return Heard(f"{told}\nwaits to be let in: {waits}", {**data, "waits": waits}) if waits else Heard(told, data)
 
     @handler()
     async def interrupt(self, message: UserTaskInterrupt, ctx: Context) -> Heard:

@@ -128,7 +128,7 @@ class GetShares(Asking[Snapshot], frozen=True):
 class GetPlace(Asking[str], frozen=True):
     """Where a request is in line, and why, in words."""
 
-    flow = said_by("user", to="fair_share")
+    flow = said_by("orchestrator", to="fair_share")
 
     key: str
 

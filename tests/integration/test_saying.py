@@ -136,6 +136,19 @@ tasks:
     assert (await packed.until_over(record.job_id)).status is JobState.SUCCEEDED
 
 
+async def test_a_task_that_waits_to_be_let_in_says_where_it_is_in_line(start, repo, tmp_path):
+    runtime = await start(density="packed", cells=2, max_pipelines=1)
+    folder = tmp_path / "granted"
+    folder.mkdir()
+    wait = f"engineer: [{{run: 'while [ ! -e {folder}/go ]; do sleep 0.02; done'}}]"
+    record = await runtime.submit(f"name: line\ntasks:\n  one: {{{wait}}}\n  two: {{{wait}}}\n", repo, "tidy")
+    await runtime.until(lambda: runtime.at_work("engineer"), lambda agents: len(agents) == 1)
+    told = [(await say(runtime, record, f"/task {name} query where")).answers[0].text for name in ("one", "two")]
+    assert sum("waits to be let in: 1st in line in its session" in each for each in told) == 1
+    (folder / "go").touch()
+    assert (await runtime.until_over(record.job_id)).status is JobState.SUCCEEDED
+
+
 async def test_sessions_know_nothing_of_each_others_conversations(packed, repo, tmp_path):
     one = await at_work(packed, repo, tmp_path / "granted")
     two = await packed.submit(job(tmp_path / "granted"), repo, "other")
