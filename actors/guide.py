@@ -364,8 +364,8 @@ class Guide(RoutingDesk):
     @handler()
     async def learn_route(self, message: LearnRoute, ctx: Context) -> None:
         """A text was understood in some session."""
-        self._shared_routes.pop(message.text, None)
-        self._shared_routes[message.text] = message.route
+        self._shared_routes.pop(message.key, None)
+        self._shared_routes[message.key] = message.route
         if len(self._shared_routes) > SHARED_ROUTES:
             del self._shared_routes[next(iter(self._shared_routes))]
 

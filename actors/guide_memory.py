@@ -92,3 +92,5 @@ class GuideMemory:
     def _add(self, line: str) -> None:
         self._lines.append(line)
         self._bytes += len(line)
+        while self.used_tokens > self._window:  # a hook may refuse to have it compacted
+            self._bytes -= len(self._lines.popleft())

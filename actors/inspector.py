@@ -53,7 +53,7 @@ class Inspector(Checker):
             await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback))
             await bus.to_engineer(SendBack(brief, work, loops, feedback))
         else:
-            await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback, final=True))
+            await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback, final=True, work=work))
 
     async def _inspect(self, brief: Brief, message: Inspect, ctx: Context) -> Sequence[Issue]:
         inspection = brief.assignment.inspector

@@ -45,6 +45,7 @@ from sylk_ray.pipelines.messages import (
     SlotWait,
     StartPipeline,
     StopPipeline,
+    Waive,
 )
 from sylk_ray.runtime import Context, Reminders, handler
 from sylk_ray.sessions import JobRecord, JobState
@@ -54,7 +55,7 @@ from sylk_ray.sessions.ledger import JobLedger
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Plan, Workspace
 from sylk_ray.speech import CallSkill, Hear
-from sylk_ray.speech.tasks import TaskMessage
+from sylk_ray.speech.tasks import FindTask, TaskMessage
 
 MERGE_TRIES = 5
 
@@ -313,7 +314,7 @@ class Orchestrator(TaskDesk):
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """A job whose orchestrator cannot go on has failed, and says so; not so when a person was refused something."""
-        if self.state.running and not isinstance(message, TaskMessage | Hear | CallSkill):
+        if self.state.running and not isinstance(message, TaskMessage | FindTask | Hear | CallSkill | Waive):
             await self._finish(JobState.FAILED, ctx, ErrorRecord.of(error))
 
     # -- carrying out -----------------------------------------------------------------------------------------

@@ -28,9 +28,11 @@ from sylk_ray.pipelines.messages import (
     StartPipeline,
     StopPipeline,
     TaskStatus,
+    Test,
     TesterDone,
     Waive,
     WaiveCheck,
+    WhatIsWaived,
     WorkerFailed,
 )
 from sylk_ray.pipelines.worker import kill_left_over, workspace_of
@@ -58,12 +60,8 @@ class PipelineAgent(Agent[PipelineState]):
         self._opening: asyncio.Task[str] | None = None
 
     async def on_activate(self, ctx: Context) -> None:
-        """Know what was stopped; those whose check was waived may have died, and have forgotten it."""
+        """Know what was stopped."""
         self._stopping = self.state.stopped
-        brief = self.state.brief
-        if brief is not None and not self.state.life.over:
-            for check in brief.waived:
-                ctx.notify(ctx.address.beside(check), WaiveCheck(brief.attempt))
 
     @handler()
     async def start(self, message: StartPipeline, ctx: Context) -> None:
@@ -96,6 +94,10 @@ class PipelineAgent(Agent[PipelineState]):
             self.state.life.loops = message.loops
             if message.feedback is None:
                 await self._move(Phase.TESTING, ctx)
+            elif message.final and message.work is not None and "inspector" in self._brief.waived:
+                # The verdict was on its way when a person did without it: nobody has told the Tester yet.
+                await self._move(Phase.TESTING, ctx)
+                await PipelineBus(ctx).to_tester(Test(self._brief, message.work, message.loops))
             else:
                 await self._judged(message.feedback, message.final, ctx)
 
@@ -106,7 +108,7 @@ class PipelineAgent(Agent[PipelineState]):
             return
         brief, life = self._brief, self.state.life
         life.loops = message.loops
-        if message.feedback is not None:
+        if message.feedback is not None and not (message.final and "tester" in brief.waived):
             await self._judged(message.feedback, message.final, ctx)
         elif brief.task == CHECKS:
             await self._complete(ctx, ChecksPassed(message.loops))
@@ -153,6 +155,12 @@ class PipelineAgent(Agent[PipelineState]):
         await ctx.tell_direct(ctx.address.beside(message.check), WaiveCheck(message.attempt))
 
     @handler(concurrent=True)
+    async def what_is_waived(self, message: WhatIsWaived, ctx: Context) -> int:
+        """For one of the checks that has come to life anew, and knows nothing."""
+        brief = self.state.brief
+        return brief.attempt if brief is not None and ctx.sender.role in brief.waived else 0
+
+    @handler(concurrent=True)
     async def describe(self, message: DescribeTask, ctx: Context) -> TaskStatus | None:
         """How the attempt is going, and which files its worktree has changed so far."""
         brief, life = self.state.brief, self.state.life
@@ -185,7 +193,7 @@ class PipelineAgent(Agent[PipelineState]):
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """An error nobody foresaw fails the attempt: the orchestrator always hears."""
-        if isinstance(message, DescribeTask):
+        if isinstance(message, DescribeTask | WhatIsWaived):
             return  # whoever asked has the error
         if isinstance(message, StartPipeline):
             self.state.brief, self.state.life = message.brief, Lifecycle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from functools import cache
 
@@ -9,13 +10,26 @@ from actors.guide_memory import GuideMemory
 from actors.skills.guide import GUIDE_SKILLS
 from sylk_ray.config import Settings
 from sylk_ray.context_window import Routing
-from sylk_ray.errors import SylkError
-from sylk_ray.hooks import runtime_hooks
-from sylk_ray.messaging import SHARED
+from sylk_ray.errors import InputError, SylkError
+from sylk_ray.hooks import installed_hooks
+from sylk_ray.messaging import SHARED, Address, DeadlinePassed, Request
 from sylk_ray.routing import TARGETS, Route, RouteCache
 from sylk_ray.runtime import Context, Roles, handler
 from sylk_ray.sessions.messages import GUIDE
-from sylk_ray.speech import Conversant, Dispatcher, Planner, Receivers, Said, Say, Voice
+from sylk_ray.speech import (
+    CallSkill,
+    Conversant,
+    Dispatcher,
+    Hear,
+    Heard,
+    NobodyOfThatName,
+    Planner,
+    Receivers,
+    Said,
+    Say,
+    Voice,
+)
+from sylk_ray.speech.errors import Busy
 from sylk_ray.speech.metrics import GetRouteMetrics, SessionRouteMetrics
 from sylk_ray.speech.registry import (
     GetSharedRoutes,
@@ -24,7 +38,14 @@ from sylk_ray.speech.registry import (
     ListAgents,
     RegisterAgent,
     UnregisterAgent,
+    key_of,
+    shareable,
 )
+from sylk_ray.speech.tasks import FindTask
+
+AT_ONCE = 48
+"""Sayings that wait for their answers. An agent runs 128 concurrent handlers, and the router has more to do."""
+MOST_REGISTERED = 100
 
 NOT_VOICES = ("router", "guide")
 """Both are who one speaks to as the guide."""
@@ -41,16 +62,21 @@ class RoutingDesk(Conversant[None]):
         """Be ready to hear."""
         session = ctx.address.session
         self._in_session = session != SHARED
-        self.hooks = runtime_hooks(ctx.settings.hooks)
+        self.hooks = installed_hooks(ctx.settings.hooks)
         self._memory = GuideMemory(ctx, self.hooks) if self._in_session else None
         self._known = KnownRoutes()
         self._has_asked = False
+        self._speaking = 0
         self._route_cache = RouteCache(ctx.clock.now, shared=self._known)
         self.receivers = Receivers(session, ctx.address, voices(ctx.settings) if self._in_session else {})
 
         def learnt(text: str, route: Route) -> None:
-            if self._in_session:
-                ctx.notify(GUIDE, LearnRoute(text, route))
+            shared = shareable(route)
+            if self._in_session and shared is not None:
+                ctx.notify(GUIDE, LearnRoute(key_of(text), shared))
+
+        async def ask(target: Address, message: Request[Heard], *, timeout: float) -> Heard:
+            return await self._ask(target, message, ctx, timeout)
 
         planner = Planner(
             self.receivers,
@@ -66,7 +92,8 @@ class RoutingDesk(Conversant[None]):
             cache=self._route_cache,
             hooks=self.hooks,
             clock=ctx.clock,
-            ask=ctx.ask,
+            ask=ask,
+            find_task=lambda name: self._find_task(name, ctx),
             routed=self._note,
         )
 
@@ -79,10 +106,35 @@ class RoutingDesk(Conversant[None]):
         if self._memory is not None:
             self._memory.note(routing)
 
+    async def _ask(self, target: Address, message: Request[Heard], ctx: Context, timeout: float) -> Heard:
+        """What is for the Guide is heard at once: a message to oneself would need a place among those that run."""
+        if target != ctx.address:
+            return await ctx.ask(target, message, timeout=timeout)
+        assert isinstance(message, Hear | CallSkill)
+        try:
+            async with asyncio.timeout(timeout):
+                return await (self.hear(message, ctx) if isinstance(message, Hear) else self.call_skill(message, ctx))
+        except TimeoutError:
+            raise DeadlinePassed(f"{target} did not answer within {timeout:g} s") from None
+
+    async def _find_task(self, name: str, ctx: Context) -> str:
+        found = await ctx.ask(ctx.address.beside("orchestrator", "main"), FindTask(name), timeout=10)
+        if not found.at_work:
+            raise NobodyOfThatName(
+                f"nobody is at work on {found.name}", hint=f"`/task {found.name} query` tells what became of it"
+            )
+        return found.name
+
     @handler(concurrent=True)
     async def say(self, message: Say, ctx: Context) -> Said:
         """Bring it to whom it is for."""
-        return await self.say_on(message, ctx)
+        if self._speaking >= AT_ONCE:
+            raise Busy(f"{AT_ONCE} things are being said to {ctx.address.session} already", hint="wait for an answer")
+        self._speaking += 1
+        try:
+            return await self.say_on(message, ctx)
+        finally:
+            self._speaking -= 1
 
     async def say_on(self, message: Say, ctx: Context) -> Said:
         """The same, for one of the own skills."""
@@ -105,9 +157,20 @@ class RoutingDesk(Conversant[None]):
 
     @handler()
     async def register(self, message: RegisterAgent, ctx: Context) -> None:
-        """One more that can be spoken to; routes may change by it."""
-        self.receivers.registered[message.name] = message.address
+        """One more that can be spoken to; routes may change by it. It is known for as long as the router lives."""
+        registered = self.receivers.registered
+        if message.name not in registered:
+            self._check_name(message, ctx)
+        registered[message.name] = message.address
         self._route_cache.agent_joined(message.name)
+
+    def _check_name(self, message: RegisterAgent, ctx: Context) -> None:
+        if self.receivers.has(message.name) or message.name in TARGETS:
+            raise InputError(f'"{message.name}" is taken', hint="register it by another name")
+        if message.address.session not in (ctx.address.session, SHARED):
+            raise InputError(f"{message.address} is of another session", hint="register it there")
+        if len(self.receivers.registered) >= MOST_REGISTERED:
+            raise InputError(f"{MOST_REGISTERED} agents are registered already", hint="unregister those that are gone")
 
     @handler()
     async def unregister(self, message: UnregisterAgent, ctx: Context) -> bool:

@@ -13,12 +13,14 @@ from sylk_ray.errors import InputError
 from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines.messages import CHECKS, Check, DescribeTask, TaskStatus, Waive
 from sylk_ray.routing import find_task
-from sylk_ray.runtime import Context, handler
+from sylk_ray.runtime import Context, Refused, handler
 from sylk_ray.runtime.leases import FAIR_SHARE, GetPlace
 from sylk_ray.sessions.ledger import JobLedger
 from sylk_ray.sessions.records import TaskRecord
 from sylk_ray.speech import Conversant, Heard, NeedsModel, NoSuchJob
 from sylk_ray.speech.tasks import (
+    FindTask,
+    FoundTask,
     UserIgnoreInspector,
     UserIgnoreTester,
     UserStopHandoff,
@@ -29,6 +31,9 @@ from sylk_ray.speech.tasks import (
 )
 
 _OVER = frozenset({NodeState.SUCCEEDED, NodeState.FAILED, NodeState.SKIPPED, NodeState.CANCELLED})
+
+
+LONGEST_REASON = 500
 
 
 class TaskOver(InputError):
@@ -51,9 +56,21 @@ class TaskDesk(Conversant[OrchestratorState]):
     def _note_state(self) -> None: ...
 
     @handler(concurrent=True)
+    async def find(self, message: FindTask, ctx: Context) -> FoundTask:
+        """For the router, before it speaks to one of a task's agents."""
+        try:
+            name, record = self._find(message.task)
+        except Refused as refusal:
+            raise refusal.error from None
+        return FoundTask(name, record.state == NodeState.RUNNING)
+
+    @handler(concurrent=True)
     async def query(self, message: UserTaskQuery, ctx: Context) -> Heard:
         """How it is going, and what its worktree has changed so far."""
-        name, record = self._find(message.task)
+        try:
+            name, record = self._find(message.task)
+        except Refused as refusal:
+            raise refusal.error from None
         status: TaskStatus | None = None
         waits = ""
         if record.state == NodeState.RUNNING:
@@ -75,11 +92,13 @@ class TaskDesk(Conversant[OrchestratorState]):
         """End the task: it is cancelled, and what depends on it is skipped; the rest goes on."""
         name, record = self._at_work(message.task)
         if name == CHECKS:
-            raise TaskOver("the session's checks are not a task", hint="`sylk cancel` ends the whole job")
-        decisions = self._scheduler.interrupt(name, message.reason or "a person interrupted it", ctx.clock.now())
-        await self._told(name, "interrupt", message.reason, ctx)
+            raise Refused(TaskOver("the session's checks are not a task", hint="`sylk cancel` ends the whole job"))
+        reason = one_line(message.reason)
+        decisions = self._scheduler.interrupt(name, reason or "a person interrupted it", ctx.clock.now())
+        await self._told(name, "interrupt", reason, ctx)
         await self._carry_out(decisions, ctx)
-        return Heard(f"{name} is {'being ended' if decisions else 'cancelled'}", {"task": name, "was": record.state})
+        being = "being ended" if self._scheduler.state_of(name) is NodeState.RUNNING else "cancelled"
+        return Heard(f"{name} is {being}", {"task": name, "was": record.state})
 
     @handler()
     async def ignore_inspector(self, message: UserIgnoreInspector, ctx: Context) -> Heard:
@@ -98,7 +117,7 @@ class TaskDesk(Conversant[OrchestratorState]):
         if check in before:
             return Heard(f"the {check} is ignored for {name} already", data)
         self.state.waived = {**self.state.waived, name: (*before, check)}
-        await self._told(name, f"ignore_{check}", reason, ctx)
+        await self._told(name, f"ignore_{check}", one_line(reason), ctx)
         if name != CHECKS:
             self._ledger.task(name, waived=[*before, check])
         elif self._ledger.record.checks is not None:
@@ -123,30 +142,41 @@ class TaskDesk(Conversant[OrchestratorState]):
         """The same."""
         raise self._declared(message.task, "a handoff")
 
-    def _declared(self, task: str, what: str) -> NeedsModel:
+    def _declared(self, task: str, what: str) -> Refused:
         name, _ = self._at_work(task)
-        return NeedsModel(
-            f"{what} means nothing to {name}: its Engineer does the actions that the job declares",
-            hint="query, interrupt, ignore_inspector and ignore_tester work for every task",
+        return Refused(
+            NeedsModel(
+                f"{what} means nothing to {name}: its Engineer does the actions that the job declares",
+                hint="query, interrupt, ignore_inspector and ignore_tester work for every task",
+            )
         )
 
     async def _told(self, task: str, action: str, reason: str, ctx: Context) -> None:
         await ctx.publish("task.told", task=task, action=action, reason=reason)
 
     def _find(self, task: str) -> tuple[str, TaskRecord]:
-        """By its whole name, or the one that it can only mean. Raises UnknownTask, AmbiguousTask, NoSuchJob."""
+        """By its whole name, or the one that it can only mean. Raises Refused."""
         job = self.state.record
         if job is None:
-            raise NoSuchJob("no job has run in this session", hint="submit one: `sylk submit JOB.yaml`")
+            raise Refused(NoSuchJob("no job has run in this session", hint="submit one: `sylk submit JOB.yaml`"))
         records = {name: entry.record for name, entry in self.state.tasks.items()}
         if job.checks is not None:
             records[CHECKS] = job.checks
-        name = find_task(task, records)
+        try:
+            name = find_task(task, records)
+        except InputError as problem:
+            raise Refused(problem) from None
         return name, records[name]
 
     def _at_work(self, task: str) -> tuple[str, TaskRecord]:
-        """Raises TaskOver as well."""
+        """The same, of a task that has not ended."""
         name, record = self._find(task)
         if not self.state.running or record.state in _OVER:
-            raise TaskOver(f"{name} has ended: it is {record.state}", hint="see `sylk jobs`")
+            raise Refused(TaskOver(f"{name} has ended: it is {record.state}", hint="see `sylk jobs`"))
         return name, record
+
+
+def one_line(reason: str) -> str:
+    """A reason as it is kept: it goes into every record of the task."""
+    line = " ".join(reason.split())
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}..."

@@ -1,4 +1,4 @@
-"""Where a skill of an Engineer, Inspector or Tester works: its task's worktree, or a throw-away one of the session."""
+"""Where a skill of a task's agents works: in a throw-away worktree, or (to write) in its task's own."""
 
 from __future__ import annotations
 
@@ -34,54 +34,81 @@ class NoWorktree(SylkError):
 
 
 class Bench(NamedTuple):
-    """``base`` is the commit that the session began from, and ``head`` the one that the worktree was opened at; empty
-    for a task's own."""
+    """``base`` is the commit that the session began from, ``head`` the one that is looked at."""
 
     tools: ToolContext
     job: Job | None
     workspace: Workspace
-    base: str = ""
-    head: str = ""
+    base: str
+    head: str
 
 
 @contextlib.asynccontextmanager
 async def bench(ctx: Context, role: Role) -> AsyncGenerator[Bench]:
-    """With a CPU slot of the session's share. An agent that is named after a task works in that task's worktree, which
-    must be there (NoWorktree); ``main`` in one at the session's head that nobody keeps."""
-    home, address = ctx.settings.home, ctx.address
-    session, job = await asyncio.to_thread(_records, home, address.session)
-    workspace = Workspace(home, session.id, session.name, Path(session.repo))
-    own = address.name == MAIN
-    name = f"look-{secrets.token_hex(4)}" if own else address.name
-    limits, sandbox = (job.limits, job.sandbox) if job is not None else (Limits(), Sandbox())
-    demand = {"cpu": 1.0, "memory": float(limits.memory_mb)}
-    key = f"{session.id}/look/{name}-{secrets.token_hex(4)}"
-    async with ctx.leases.held(Lease(key, session.id, demand, Lane.HIGH)), _worktree(workspace, name, own) as head:
-        directory = workspace.directory
-        tools = ToolContext(
-            worktree=directory.worktree(name),
-            private_dir=directory.private(name),
-            artifacts_dir=directory.artifacts(name if not own else "looks"),
-            limits=limits,
-            sandbox=sandbox,
-            run_id=f"{session.id}.{name}.0.{role}-{key[-8:]}",
-            cell=ctx.cell,
-        )
-        yield Bench(tools, job, workspace, session.base, head)
+    """To look: a worktree that is thrown away, with a CPU slot of the session's share. ``main`` sees the session's
+    head, an agent that is named after a task what that task's worktree holds now. Raises NoWorktree."""
+    session, job, workspace = await _session(ctx)
+    name = f"look-{secrets.token_hex(4)}"
+    async with ctx.leases.held(_slot(session, job, name)):
+        head = await _seen(workspace, ctx.address.name)
+        try:
+            await workspace.open_worktree(name, head)
+            tools = _tools(ctx, job, workspace, name, f"{session.id}.{name}.0.{role}", artifacts="looks")
+            yield Bench(tools, job, workspace, session.base, head)
+        finally:
+            await workspace.close_worktree(name)
 
 
 @contextlib.asynccontextmanager
-async def _worktree(workspace: Workspace, name: str, own: bool) -> AsyncGenerator[str]:
-    if not own:
-        if not workspace.directory.worktree(name).is_dir():
-            raise NoWorktree(f"{name} is not at work, and has no worktree", hint="ask the session's own: without /TASK")
-        yield ""
-        return
-    head = await workspace.open_worktree(name)
-    try:
-        yield head
-    finally:
-        await workspace.close_worktree(name)
+async def own_worktree(ctx: Context, role: Role) -> AsyncGenerator[ToolContext]:
+    """To write: the worktree of the task that the agent is named after. Raises NoWorktree."""
+    session, job, workspace = await _session(ctx)
+    task = ctx.address.name
+    _at_work(workspace, task)
+    async with ctx.leases.held(_slot(session, job, task)):
+        yield _tools(ctx, job, workspace, task, f"{session.id}.{task}.0.{role}", artifacts=task)
+
+
+async def _session(ctx: Context) -> tuple[SessionRecord, Job | None, Workspace]:
+    home = ctx.settings.home
+    session, job = await asyncio.to_thread(_records, home, ctx.address.session)
+    return session, job, Workspace(home, session.id, session.name, Path(session.repo))
+
+
+async def _seen(workspace: Workspace, name: str) -> str:
+    if name != MAIN:
+        _at_work(workspace, name)
+        return await workspace.save(name)
+    head = await workspace.head()
+    if head is None:
+        raise NoWorktree(f"the branch {workspace.branch} is gone", hint="someone deleted it")
+    return head
+
+
+def _at_work(workspace: Workspace, task: str) -> None:
+    if not workspace.directory.worktree(task).is_dir():
+        raise NoWorktree(f"{task} is not at work, and has no worktree", hint=f"`/task {task} query` tells how it is")
+
+
+def _slot(session: SessionRecord, job: Job | None, name: str) -> Lease:
+    memory = (job.limits if job is not None else Limits()).memory_mb
+    key = f"{session.id}/look/{name}-{secrets.token_hex(4)}"
+    return Lease(key, session.id, {"cpu": 1.0, "memory": float(memory)}, Lane.HIGH)
+
+
+def _tools(
+    ctx: Context, job: Job | None, workspace: Workspace, name: str, run_id: str, *, artifacts: str
+) -> ToolContext:
+    directory = workspace.directory
+    return ToolContext(
+        worktree=directory.worktree(name),
+        private_dir=directory.private(name),
+        artifacts_dir=directory.artifacts(artifacts),
+        limits=job.limits if job is not None else Limits(),
+        sandbox=job.sandbox if job is not None else Sandbox(),
+        run_id=f"{run_id}-{secrets.token_hex(4)}",
+        cell=ctx.cell,
+    )
 
 
 def _records(home: Path, session_id: str) -> tuple[SessionRecord, Job | None]:

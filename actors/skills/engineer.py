@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actors.skills.bench import bench
+from actors.skills.bench import own_worktree
 from actors.skills.looking import LOOKING
 from actors.skills.quality import run_linter, run_type_checker
 from sylk_ray.skills import skill
@@ -63,8 +63,8 @@ async def report_progress(ctx: Call, status: str, percent_complete: int = -1) ->
 
 
 async def _do(ctx: Call, action: Action) -> ActionResult:
-    async with bench(ctx.ctx, "engineer") as here:
-        return await perform(action, here.tools)
+    async with own_worktree(ctx.ctx, "engineer") as tools:
+        return await perform(action, tools)
 
 
 def _told(done: ActionResult) -> Heard:

@@ -54,20 +54,23 @@ async def validate_full(ctx: Call, what: str = "") -> Heard:
     async with bench(ctx.ctx, "inspector") as here:
         if here.job is None:
             raise NoSuchJob("no job has run in this session", hint="submit one: `sylk submit JOB.yaml`")
-        changes = await here.workspace.changes("", here.base, here.head or "HEAD")
+        changes = await here.workspace.changes("", here.base, here.head)
         changed = [
             ChangedFile(change.path, frozenset(change.added_lines), change.added, change.removed)
             for change in changes
             if not what or matches(what, change.path)
         ]
-        inspection = _declared(here.job)
+        inspection = _declared(here.job, ctx.address.name)
         if not inspection.tools and not inspection.forbid:
             return Heard("the job declares no checks", {"issues": []})
         return told(await inspect(inspection, changed, here.tools))
 
 
-def _declared(job: Job) -> Inspection:
-    """The checks at the job's end; if there are none, those of its tasks."""
+def _declared(job: Job, task: str) -> Inspection:
+    """The task's own; else the checks at the job's end; if there are none, those of its tasks."""
+    own = job.tasks[task].inspector if task in job.tasks else None
+    if own is not None:
+        return own
     if job.finally_ is not None and job.finally_.inspector is not None:
         return job.finally_.inspector
     tools = {

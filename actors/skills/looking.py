@@ -22,6 +22,8 @@ Call = SkillCall[Any]
 
 LONGEST = 200_000
 """Characters of a file that are shown."""
+LARGEST = 16 << 20
+"""Bytes of a file that is read at all."""
 MOST = 500
 """Places or files that are listed."""
 
@@ -71,7 +73,7 @@ async def glob_search(ctx: Call, pattern: str, path: str = "") -> list[str]:
     async with bench(ctx.ctx, _role(ctx)) as here:
         found = await asyncio.to_thread(files_matching, here.tools.worktree, pattern)
         folder = _folder(here.tools.worktree, path)
-    return [name for name in found if name.startswith(folder)][:MOST]
+    return [name for name in found if not folder or name == folder or name.startswith(f"{folder}/")][:MOST]
 
 
 @skill(domain="search", keywords=["find files", "locate"], only_looks=True)
@@ -127,7 +129,10 @@ async def ast_grep(ctx: Call, pattern: str, language: str, path: str = "**") -> 
 def _matches(worktree: Path, pattern: str, language: str, globs: str) -> list[Place]:
     found: list[Place] = []
     for name in files_matching(worktree, globs):
-        data = resolve(worktree, name).read_bytes()
+        file = resolve(worktree, name)
+        if file.stat().st_size > LARGEST:
+            continue
+        data = file.read_bytes()
         if is_binary(data):
             continue
         root = SgRoot(text_of(data, name), language).root()
@@ -147,6 +152,8 @@ def _text(tools: ToolContext, path: str) -> str:
     file = resolve(tools.worktree, path)
     if not file.is_file():
         raise InputError(f"there is no file {path}", hint="find_files and glob_search tell which there are")
+    if file.stat().st_size > LARGEST:
+        raise InputError(f"{path} is larger than {LARGEST >> 20} MB", hint="grep_search finds lines in it")
     text = text_of(file.read_bytes(), path)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... {len(text) - LONGEST} more characters"
 

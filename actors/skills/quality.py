@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -13,7 +13,7 @@ from actors.skills.bench import Role, bench
 from sylk_ray.skills import skill
 from sylk_ray.speech import Heard, SkillCall
 from sylk_ray.tools import ChangedFile, Issue, inspect
-from sylk_ray.tools.paths import files_matching
+from sylk_ray.tools.paths import files_matching, resolve
 from sylk_ray.tools.specs import Check, Inspection
 
 Call = SkillCall[Any]
@@ -48,18 +48,18 @@ async def run_type_checker(ctx: Call, path: str = "**", checker: str = "mypy", s
 
 
 @skill(domain="quality", keywords=["format", "formatting"], only_looks=True)
-async def run_formatter_check(ctx: Call, path: str = ".", formatter: str = "ruff") -> Heard:
+async def run_formatter_check(ctx: Call, path: str = ".", formatter: Literal["ruff", "black"] = "ruff") -> Heard:
     """Tell which files a formatter would change, and change none.
 
     Args:
         path: A file or a folder; everything when nothing is said.
-        formatter: The formatter: ruff or black.
+        formatter: The formatter.
     """
-    command = ["black", "--check", "--", path] if formatter == "black" else None
+    check = ["black", "--check"] if formatter == "black" else [formatter, "format", "--check", "--no-cache"]
     async with bench(ctx.ctx, _role(ctx)) as here:
-        result = await here.tools.run(
-            command or [formatter, "format", "--check", "--no-cache", "--", path], timeout_s=120, artifact=formatter
-        )
+        if path != ".":
+            resolve(here.tools.worktree, path)
+        result = await here.tools.run([*check, "--", path], timeout_s=120, artifact=formatter)
     files = [found[1] or found[2] for found in _UNFORMATTED.finditer(result.output)]
     well = result.exit_code == 0
     told = "everything is formatted" if well else "\n".join([f"{len(files)} file(s) are not formatted:", *files])

@@ -9,6 +9,7 @@ import msgspec
 
 from actors.skills.bench import bench, latest_by_task
 from actors.skills.looking import LOOKING
+from sylk_ray.errors import InputError
 from sylk_ray.jobs import Job
 from sylk_ray.skills import skill
 from sylk_ray.speech import Heard, SkillCall
@@ -23,7 +24,7 @@ SHOWN = 20
 DEFAULT = "pytest -q"
 
 
-@skill(domain="testing", keywords=["run tests", "run the tests", "execute tests"], tier="core", only_looks=True)
+@skill(domain="testing", keywords=["run tests", "run the tests", "execute tests"], tier="core")
 async def run_tests(ctx: Call, path: str = "", verbose: bool = False) -> Heard:
     """Run the tests that the job declares, or pytest where it declares none.
 
@@ -35,6 +36,8 @@ async def run_tests(ctx: Call, path: str = "", verbose: bool = False) -> Heard:
         testing = _declared(here.job, ctx.address.name)
         command = testing.run if isinstance(testing.run, str) else shlex.join(testing.run)
         if path:
+            if path.startswith("-"):
+                raise InputError(f"{path} is an option, and no path", hint="say which tests, by their path")
             testing = testing.model_copy(update={"run": f"{command} {shlex.quote(path)}"})
         report = await run_declared(testing, here.tools)
     return _told(report, verbose)

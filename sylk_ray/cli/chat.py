@@ -17,6 +17,7 @@ from sylk_ray.cli.say import Session
 from sylk_ray.cli.saying import Listener, listener_of, told, went_well
 from sylk_ray.cli.shell import Home, Json, Shell
 from sylk_ray.errors import RuntimeNotReachable, SylkError
+from sylk_ray.gateway.narration import plain
 
 HISTORY = "chat_history"
 REMEMBERED = 1_000
@@ -49,12 +50,19 @@ def chat(session: Session = "", home: Home = None, json: Json = False) -> None:
     for line in _typed(listener, shell.home) if terminal else _piped():
         try:
             said = listener.say(line)
-        except RuntimeNotReachable:
-            raise
+        except KeyboardInterrupt:
+            if not terminal:
+                raise
+            shell.say("", "the answer is not waited for")
         except SylkError as error:
             well = False
             documents.append({"text": line, "error": {"code": error.code, "message": error.message}})
-            shell.say(f"error: {error.message}", *([f"hint: {error.hint}"] if error.hint else []))
+            if isinstance(error, RuntimeNotReachable) and json:
+                shell.document(documents)
+                raise typer.Exit(error.exit_code) from None
+            if isinstance(error, RuntimeNotReachable):
+                raise
+            shell.say(*map(plain, [f"error: {error.message}", *([f"hint: {error.hint}"] if error.hint else [])]))
         else:
             well = well and went_well(said)
             documents.append({"text": line, **said})

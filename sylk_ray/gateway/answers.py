@@ -19,7 +19,7 @@ from sylk_ray.runtime.slots import AgentInfo
 from sylk_ray.sessions import JobRecord, SessionRecord
 from sylk_ray.sessions.admission import TooMany
 from sylk_ray.sessions.records import IllegalSessionState
-from sylk_ray.speech.errors import AgentNotHere, NeedsModel, TargetUnwell
+from sylk_ray.speech.errors import AgentNotHere, Busy, NeedsModel, TargetUnwell
 from sylk_ray.speech.messages import Said
 from sylk_ray.speech.metrics import GlobalRouteMetrics, SessionRouteMetrics
 
@@ -104,7 +104,7 @@ def status_of(error: SylkError) -> int:
         return 404
     if isinstance(error, InputError):
         return 422
-    if isinstance(error, IllegalSessionState | TooMany | AgentNotHere | NeedsModel | TargetUnwell | Aborted):
+    if isinstance(error, IllegalSessionState | TooMany | AgentNotHere | NeedsModel | TargetUnwell | Busy | Aborted):
         return 409
     if isinstance(error, _UNAVAILABLE) and not isinstance(error, _BROKEN):
         return 503

@@ -13,7 +13,7 @@ from sylk_ray.gateway.reach import front_of
 from sylk_ray.messaging import SessionClosed, UnknownAddress
 from sylk_ray.messaging.message import Request
 from sylk_ray.runtime.directory import router_of
-from sylk_ray.sessions import SessionRecord
+from sylk_ray.sessions import SessionRecord, SessionState
 from sylk_ray.sessions.messages import GUIDE
 from sylk_ray.sessions.records import IllegalSessionState
 from sylk_ray.speech.messages import Said, Say
@@ -63,11 +63,14 @@ async def say_to_session(session: str, body: Saying, front: Reach) -> Response:
     """Say something to a session: its router finds whom it is for. What an agent could not answer is in `answers`."""
     message = Say(body.text, timeout_s=body.timeout_s)
     # Known by its id, and spoken to before: one hop less.
-    if front.host.directory.binding(session) is not None:
-        try:
+    known = front.host.directory.binding(session) is not None
+    try:
+        if known:
             return answer(await front.ask(router_of(session), message, timeout=body.timeout_s + 5))
-        except (UnknownAddress, SessionClosed):
-            front.host.directory.unbind(session)
+    except UnknownAddress:
+        front.host.directory.unbind(session)
+    except SessionClosed as error:
+        raise await _put_away(session, front) from error
     record = await front.session(session)
     return answer(await _ask(record, message, front, body.timeout_s + 5))
 
@@ -92,9 +95,26 @@ async def global_routing(front: Reach) -> Response:
 
 async def _ask(session: SessionRecord, message: Request[ReplyT], front: Front, timeout: float = 30.0) -> ReplyT:
     try:
-        return await front.ask_router(session.id, message, timeout)
-    except (UnknownAddress, SessionClosed) as error:
-        raise NobodyHome(
-            f"nobody is at work in session {session.name}: it is {'closed' if session.closed else session.state}",
-            hint="what a session came to is in `sylk jobs`; `sylk resume` lets a suspended one go on",
-        ) from error
+        return await front.ask(router_of(session.id), message, timeout)
+    except SessionClosed as error:
+        raise await _put_away(session.id, front) from error
+    except UnknownAddress as error:
+        raise _nobody_home(session) from error
+
+
+async def _put_away(session: str, front: Front) -> NobodyHome:
+    """It may have been taken already: to say it once more could do it twice."""
+    front.host.directory.unbind(session)
+    record = await front.session(session)
+    if record.over or record.state is SessionState.SUSPENDED:
+        return _nobody_home(record)
+    return NobodyHome(
+        f"session {record.name} was put away, or moved, while this was said to it", hint="see whether it was done"
+    )
+
+
+def _nobody_home(session: SessionRecord) -> NobodyHome:
+    return NobodyHome(
+        f"nobody is at work in session {session.name}: it is {'closed' if session.closed else session.state}",
+        hint="what a session came to is in `sylk jobs`; `sylk resume` lets a suspended one go on",
+    )

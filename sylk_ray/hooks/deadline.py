@@ -22,7 +22,7 @@ async def within(seconds: float, call: Awaitable[Any], clock: Clock, given_up: s
 
     Unlike ``asyncio.timeout`` it does not wait for the cancelled task to end: that stays in ``given_up`` until it does.
     """
-    task = asyncio.ensure_future(call)
+    task = asyncio.ensure_future(_contained(call))
     over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def wake(_: object = None) -> None:
@@ -45,6 +45,17 @@ async def within(seconds: float, call: Awaitable[Any], clock: Clock, given_up: s
     if task.cancelled():
         raise WasCancelled
     return task.result()
+
+
+class EndedTheProcess(Exception):
+    """It tried to end the process, which a task cannot be let do: the event loop would stop."""
+
+
+async def _contained(call: Awaitable[Any]) -> Any:
+    try:
+        return await call
+    except SystemExit as problem:
+        raise EndedTheProcess(f"it called sys.exit({problem.code!r})") from None
 
 
 def _retrieve(task: asyncio.Future[Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
@@ -19,22 +19,16 @@ GROUP = "sylk.hooks"
 log = logging.getLogger("sylk.hooks")
 
 
-def installed_hooks(
-    switches: Mapping[str, bool], *, clock: Clock | None = None, more: Iterable[Hook[Any]] = ()
-) -> Hooks:
-    """Every hook that an installed package declares, and ``more``; what is broken is logged, and keeps no other out.
+def installed_hooks(switches: Mapping[str, bool], *, clock: Clock | None = None) -> Hooks:
+    """Every hook that an installed package declares, with books of their own; what is broken keeps no other out.
 
-    A switch for a hook that is not there is logged too: the package that had it may have been uninstalled.
-    """
+    A switch for a hook that is not there is only logged: the package that had it may have been uninstalled."""
     hooks = Hooks(switches, clock=clock)
-    for each in more:
-        hooks.add(each)
-    for entry in entry_points(group=GROUP):
+    for each in _declared():
         try:
-            for each in _of(entry):
-                hooks.add(each)
-        except Exception as problem:
-            log.warning("the hooks of %s cannot be loaded: %s", entry.value, problem)
+            hooks.add(each)
+        except SylkError as problem:
+            log.warning("%s", problem)
     try:
         hooks.check_switches()
     except SylkError as problem:
@@ -50,6 +44,18 @@ def runtime_hooks(switches: Mapping[str, bool]) -> Hooks:
 @cache
 def _made(switches: tuple[tuple[str, bool], ...]) -> Hooks:
     return installed_hooks(dict(switches))
+
+
+@cache
+def _declared() -> tuple[Hook[Any], ...]:
+    """Read once a process."""
+    found: list[Hook[Any]] = []
+    for entry in entry_points(group=GROUP):
+        try:
+            found += _of(entry)
+        except Exception as problem:
+            log.warning("the hooks of %s cannot be loaded: %s", entry.value, problem)
+    return tuple(found)
 
 
 def _of(entry: EntryPoint) -> list[Hook[Any]]:

@@ -13,7 +13,7 @@ from sylk_ray.messaging.flow import Flow
 ReplyT = TypeVar("ReplyT")
 
 _kinds: dict[str, type[Message]] = {}
-_DECLARED = {"kind", "flow", "priority", "spec", "fleeting", "ahead"}
+_DECLARED = {"kind", "flow", "priority", "spec", "fleeting", "ahead", "remembered"}
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -23,6 +23,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     who says it to whom, and is enforced (None: anybody to anybody, as far as sessions let them). ``priority`` is what
     its envelopes say of how urgent it is. ``spec`` has the names by which the specification calls it. ``fleeting`` ones
     are said beside handlers and so are not kept, whoever hears them; those that are ``ahead`` have no receiver yet.
+    What only asks how things stand is not ``remembered``: a concurrent handler's answer to it is in no journal.
     """
 
     kind: ClassVar[str] = "Message"
@@ -31,6 +32,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     spec: ClassVar[tuple[str, ...]] = ()
     fleeting: ClassVar[bool] = False
     ahead: ClassVar[bool] = False
+    remembered: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -161,6 +161,7 @@ class DescribeTask(Request[TaskStatus | None], frozen=True):
     """How is the attempt going? None when there is none."""
 
     flow = said_by("orchestrator", to="pipeline")
+    remembered = False
 
 
 # -- pipeline to orchestrator --------------------------------------------------------------------------------------
@@ -286,9 +287,9 @@ class Inspect(Message, frozen=True):
 
 
 class Test(Message, frozen=True):
-    """Inspector to Tester: test this work."""
+    """Inspector to Tester, or the pipeline where the Inspector is done without: test this work."""
 
-    flow = said_by("inspector", to="tester")
+    flow = said_by("inspector", "pipeline", to="tester")
 
     brief: Brief
     work: Work
@@ -326,6 +327,8 @@ class InspectorDone(Message, frozen=True):
     loops: Loops
     feedback: Feedback | None = None
     final: bool = False
+    work: Work | None = None
+    """With a ``final`` verdict: what it is on, in case a person does without it meanwhile."""
 
 
 class TesterDone(Message, frozen=True):
@@ -368,6 +371,13 @@ class WaiveCheck(Message, frozen=True):
     flow = said_by("pipeline", to=("inspector", "tester"))
 
     attempt: int
+
+
+class WhatIsWaived(Request[int], frozen=True):
+    """Inspector or Tester to the pipeline, when they come to life: the attempt whose check is waived; 0 for none."""
+
+    flow = said_by("inspector", "tester", to="pipeline")
+    remembered = False
 
 
 class FinishWork(Request[None], frozen=True):

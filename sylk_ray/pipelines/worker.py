@@ -15,13 +15,14 @@ import msgspec
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Request as Lease
 from sylk_ray.hooks import Aborted, ToolAfter, ToolBefore, runtime_hooks
-from sylk_ray.messaging import Message
+from sylk_ray.messaging import DeliveryError, Message
 from sylk_ray.pipelines.bus import PipelineBus
-from sylk_ray.pipelines.messages import Brief, FinishWork, SlotWait, StopWork, WaiveCheck, WorkerFailed
+from sylk_ray.pipelines.messages import Brief, FinishWork, SlotWait, StopWork, WaiveCheck, WhatIsWaived, WorkerFailed
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Workspace
 from sylk_ray.speech import Conversant
+from sylk_ray.speech.receivers import MAIN
 from sylk_ray.tools import ToolContext, kill_tool_processes
 
 ResultT = TypeVar("ResultT")
@@ -165,9 +166,12 @@ class Checker(Worker):
         super().__init__()
         self._waived_attempt = 0
 
-    def may_rest(self) -> bool:
-        """Not while it has something to remember that is only here."""
-        return not self._waived_attempt
+    async def on_activate(self, ctx: Context) -> None:
+        """It keeps nothing: what was waived before, its pipeline knows."""
+        if ctx.address.name != MAIN:
+            with contextlib.suppress(DeliveryError):
+                pipeline = ctx.address.beside("pipeline")
+                self._waived_attempt = await ctx.ask(pipeline, WhatIsWaived(), timeout=5)
 
     @handler(concurrent=True)
     async def waive(self, message: WaiveCheck, ctx: Context) -> None:

@@ -20,6 +20,7 @@ from sylk_ray.runtime.journal import Journal, Journals, MemoryJournals, SavedSta
 from sylk_ray.runtime.reminders import Reminders
 from sylk_ray.runtime.roles import Roles
 from sylk_ray.runtime.steps import Retry
+from sylk_ray.runtime.supervision import Refused
 from sylk_ray.runtime.transport import LocalTransport, Transport
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "LocalTransport",
     "ManualClock",
     "MemoryJournals",
+    "Refused",
     "Reminders",
     "Retry",
     "Roles",

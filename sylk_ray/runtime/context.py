@@ -51,6 +51,11 @@ class Context:
         return self.address if self._envelope is None else self._envelope.source
 
     @property
+    def deadline(self) -> float:
+        """Until when the message that is being handled is waited for, as Unix time in seconds; 0 when nobody says."""
+        return 0.0 if self._envelope is None else self._envelope.deadline
+
+    @property
     def clock(self) -> Clock:
         """The runtime's clock."""
         return self._host.clock

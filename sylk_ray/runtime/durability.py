@@ -35,7 +35,7 @@ from sylk_ray.runtime.journal import (
 )
 from sylk_ray.runtime.outbox import Outbox, mail_of
 from sylk_ray.runtime.slots import Remembered, Slot
-from sylk_ray.runtime.supervision import ActivationFailed
+from sylk_ray.runtime.supervision import ActivationFailed, Refused
 
 REMEMBER_S = 600.0
 """For how long a handled message is known again: longer than anyone goes on sending it."""
@@ -136,6 +136,10 @@ class Durability:
                 transaction = self._transaction(slot, agent, envelope, effects, concurrent=spec.concurrent, reply=reply)
             except (Fenced, asyncio.CancelledError, KeyboardInterrupt, SystemExit):
                 raise
+            except Refused as refusal:
+                effects.sealed = True
+                self._fail(envelope, refusal.error)
+                return False
             except SylkError as error:
                 raised, told, pause = error, error, None
                 if not envelope.wants_reply:

@@ -264,7 +264,8 @@ class Runner:
         started = time.perf_counter()
         well = False
         try:
-            if slot.remembered is not None:
+            message: Message = envelope.message
+            if slot.remembered is not None and (message.remembered or not spec.concurrent):
                 well = await self._durability.handle(slot, spec, envelope)
             else:
                 well = await self._quickly(slot, spec, envelope)

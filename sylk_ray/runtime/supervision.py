@@ -50,6 +50,15 @@ class Restarts:
         return min(policy.first_s * 2 ** (len(self._at) - 1), policy.longest_s)
 
 
+class Refused(Exception):
+    """Raised by a handler of a durable agent that says no before it has touched anything: whoever asked gets ``error``,
+    and the agent goes on as it is. Raised as it is, the error would have the agent put back to its committed state."""
+
+    def __init__(self, error: SylkError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class ActivationFailed(Exception):
     """An agent could not come to life; ``error`` is what its senders get."""
 

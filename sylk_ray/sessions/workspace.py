@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import shutil
 import time
 from pathlib import Path
@@ -68,10 +69,11 @@ class Workspace:
         )
         return commit.strip() if code == 0 else None
 
-    async def open_worktree(self, task: str) -> str:
-        """A fresh worktree for a task, at the session's head; returns that commit. A left-over one is replaced."""
-        head = await self.head()
-        if head is None:
+    async def open_worktree(self, task: str, commit: str = "") -> str:
+        """A fresh worktree for a task, at the session's head or another commit; returns that. A left-over one is
+        replaced."""
+        head = commit or await self.head()
+        if not head:
             raise GitFailed(f"the branch {self.branch} is gone from {self._repo}", hint="someone deleted it")
         path = self.directory.worktree(task)
         async with repository_lock(self._repo):
@@ -109,23 +111,27 @@ class Workspace:
         as they are. For ``restore``."""
         git = await self._git_of(task)
         assert git.git_dir is not None
-        index = git.git_dir / "index.saved"
+        index = git.git_dir / f"index.saved-{secrets.token_hex(4)}"
         # Begun anew each time, with the times of the worktree's own: what an earlier save has taken for a repository of
         # its own would be looked into, and its configuration obeyed, outside of any sandbox.
         await asyncio.to_thread(shutil.copy2, git.git_dir / "index", index)
         aside = Git(git.directory, git.git_dir, index=index)
-        submodules = await submodules_of(git)
-        left_out = [f":(exclude,top,literal){path}" for path in submodules]
-        await aside.run("add", "--all", "--", ".", *left_out)
-        return await self._commit(git, await aside.line("write-tree"), "HEAD", f"{task}, while it is worked on")
+        try:
+            submodules = await submodules_of(git)
+            left_out = [f":(exclude,top,literal){path}" for path in submodules]
+            await aside.run("add", "--all", "--", ".", *left_out)
+            return await self._commit(git, await aside.line("write-tree"), "HEAD", f"{task}, while it is worked on")
+        finally:
+            index.unlink(missing_ok=True)
 
     async def restore(self, task: str, saved: str) -> None:
         """Put a worktree back to what ``save`` found. Whoever worked there must be gone: a lock that a killed git
         left behind is removed."""
         git = await self._git_of(task)
         assert git.git_dir is not None
-        for lock in ("index.lock", "index.saved.lock", "HEAD.lock"):
-            (git.git_dir / lock).unlink(missing_ok=True)
+        left = [git.git_dir / "index.lock", git.git_dir / "HEAD.lock", *git.git_dir.glob("index.saved-*")]
+        for file in left:
+            file.unlink(missing_ok=True)
         await git.run("read-tree", "--reset", "-u", saved)
         await git.run("clean", "-ffdq")
         await git.run("read-tree", "--reset", "HEAD")

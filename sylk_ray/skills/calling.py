@@ -29,7 +29,7 @@ async def run(skill: Skill, arguments: str | bytes | Mapping[str, Any], ctx: Any
         return await skill.function(ctx, **given)
     except SylkError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise SkillFailed(f"{skill.name} failed: {type(problem).__name__}: {problem}") from problem
 
 

@@ -24,7 +24,7 @@ class KeywordIndex:
             self._by_first[tokens[0]].append((tokens, name))
 
     def matches(self, text: str) -> list[str]:
-        """The names of which a keyword is in the text, those with the most different keywords first."""
+        """The names of which a keyword is in the text: those with the longest first, then those with the most."""
         tokens = _tokens(text)
         found: set[tuple[tuple[str, ...], str]] = set()
         for position, token in enumerate(tokens):
@@ -32,7 +32,10 @@ class KeywordIndex:
                 if tokens[position : position + len(entry[0])] == entry[0]:
                     found.add(entry)
         counts = Counter(name for _, name in found)
-        return sorted(counts, key=lambda name: (-counts[name], name))
+        longest: Counter[str] = Counter()
+        for keyword, name in found:
+            longest[name] = max(longest[name], len(keyword))
+        return sorted(counts, key=lambda name: (-longest[name], -counts[name], name))
 
 
 def _tokens(text: str) -> tuple[str, ...]:

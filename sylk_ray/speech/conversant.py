@@ -10,7 +10,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
+from sylk_ray.errors import SylkError
+from sylk_ray.hooks import ToolAfter, ToolBefore, runtime_hooks
 from sylk_ray.messaging import SHARED, Address
+from sylk_ray.routing import commands
 from sylk_ray.runtime import Agent, Context, handler
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.records import SessionRecord
@@ -18,13 +21,14 @@ from sylk_ray.skills import (
     CONTROL,
     Registry,
     Skill,
+    SkillFailed,
     SkillLoader,
     SkillProblem,
     load_installed,
     load_repository,
     run,
 )
-from sylk_ray.speech.errors import NeedsModel
+from sylk_ray.speech.errors import NeedsModel, OnlySaid
 from sylk_ray.speech.messages import CallSkill, Hear, Heard
 
 StateT = TypeVar("StateT", bound="msgspec.Struct | None")
@@ -92,7 +96,13 @@ class Conversant(Agent[StateT]):
     async def hear(self, message: Hear, ctx: Context) -> Heard:
         """Answer what was said in words, as well as that goes without a model."""
         registry = await self.registry(ctx)
-        chosen = _fitting(registry.mentioned(message.text)) or self.answers_with
+        mentioned = registry.mentioned(message.text)
+        if mentioned and not mentioned[0].only_looks and mentioned[0].name in {each.name for each in self.skills}:
+            raise OnlySaid(
+                f"nothing was done: {mentioned[0].name} is never used because of words",
+                hint=_command_for(mentioned[0].name) or "`/help` lists what can be done by a command",
+            )
+        chosen = _fitting(mentioned) or self.answers_with
         if not chosen:
             raise NeedsModel(
                 f"the {self.role} answers words only with a model, and none is configured",
@@ -107,7 +117,27 @@ class Conversant(Agent[StateT]):
 
     async def _use(self, name: str, arguments: str, said_by: str, ctx: Context) -> Heard:
         registry = await self.registry(ctx)
-        result = await run(registry.get(name), arguments, SkillCall(self, ctx, said_by, lambda: self._loads(registry)))
+        skill = registry.get(name)
+        hooks = runtime_hooks(ctx.settings.hooks)
+        session, agent = ctx.address.session, ctx.address
+        given = _object(arguments)
+        wanted = (await hooks.run(ToolBefore(session=session, agent=agent, tool=name, arguments=given))).arguments
+        after = ToolAfter(session=session, agent=agent, tool=name, arguments=wanted)
+        call = SkillCall(self, ctx, said_by, lambda: self._loads(registry))
+        try:
+            # Nobody waits for it any longer than until then.
+            async with asyncio.timeout(max(0.0, ctx.deadline - ctx.clock.now()) if ctx.deadline else None):
+                result = await run(skill, wanted if wanted is not given else arguments, call)
+        except TimeoutError:
+            late = SkillFailed(
+                f"{name} did not end in time, and was stopped", hint="give it longer: `sylk say --timeout`"
+            )
+            await hooks.run(msgspec.structs.replace(after, error=str(late)))
+            raise late from None
+        except SylkError as error:
+            await hooks.run(msgspec.structs.replace(after, error=str(error)))
+            raise
+        await hooks.run(msgspec.structs.replace(after, result=result))
         if isinstance(result, Heard):
             return msgspec.structs.replace(result, done_by=name)
         data = msgspec.json.decode(msgspec.json.encode(result))
@@ -137,6 +167,19 @@ def _fitting(mentioned: Collection[Skill]) -> str:
         if skill.only_looks and not any(each.required for each in skill.parameters):
             return skill.name
     return ""
+
+
+def _object(arguments: str) -> dict[str, Any]:
+    """Empty for what is no JSON object: the skill's own check says what is wrong with it."""
+    try:
+        return msgspec.json.decode(arguments, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return {}
+
+
+def _command_for(skill: str) -> str:
+    command = next((each for each in commands() if each.skill == skill), None)
+    return f"`{command.usage}` does it" if command is not None else ""
 
 
 def _told(data: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, cast
 
 import msgspec
@@ -13,18 +13,24 @@ import msgspec
 from sylk_ray.context_window import Routing
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import Hooks, PostDispatch, PostRoute, PreDispatch, PreRoute
-from sylk_ray.messaging import Address, Request, current_trace
-from sylk_ray.routing import NotUnderstood, RouteCache, parse
+from sylk_ray.messaging import Address, DeadlinePassed, Request, current_trace
+from sylk_ray.routing import RouteCache, parse
 from sylk_ray.runtime import Clock
 from sylk_ray.sessions.records import ErrorRecord
 from sylk_ray.speech.health import UNWELL, Health
 from sylk_ray.speech.messages import Answered, Heard, Said, Say
 from sylk_ray.speech.metrics import PendingRequest, RouteCounts, SessionRouteMetrics
 from sylk_ray.speech.planning import Delivery, Plan, Planner
-from sylk_ray.speech.receivers import Receivers
+from sylk_ray.speech.receivers import MAIN, Receiver, Receivers
+from sylk_ray.speech.tasks import TaskMessage
 
 SHOWN = 200
 """Characters of a text in the books."""
+PATIENT_S = 30.0
+"""Who waits for less, and has no answer, has learnt nothing of the agent's health."""
+MOST_TARGETS = 100
+OTHERS = "(others)"
+"""Under which more targets than that are counted."""
 
 
 class Asking(Protocol):
@@ -36,7 +42,8 @@ class Asking(Protocol):
 class Dispatcher:
     """The routing half of a session's router (and, without a session, of the Guide).
 
-    ``ask`` sends; ``routed`` is told of every routing when it is over.
+    ``ask`` sends; ``find_task`` gives the whole name of a task that is at work, or raises; ``routed`` is told of every
+    routing when it is over.
     """
 
     def __init__(
@@ -50,6 +57,7 @@ class Dispatcher:
         hooks: Hooks,
         clock: Clock,
         ask: Asking,
+        find_task: Callable[[str], Awaitable[str]],
         routed: Callable[[Routing], None] = lambda routing: None,
     ) -> None:
         self._session = session
@@ -60,6 +68,7 @@ class Dispatcher:
         self._hooks = hooks
         self._clock = clock
         self._ask = ask
+        self._find_task = find_task
         self._routed = routed
         self._health = Health(clock.now)
         self._counts = RouteCounts()
@@ -73,15 +82,14 @@ class Dispatcher:
         self._counts.said += 1
         try:
             plan = await self._plan(message)
-        except SylkError as error:
+        except SylkError:
             self._counts.refused += 1
-            if not isinstance(error, NotUnderstood):
-                self._note(message.text, "", error=error.message)
             raise
         routed_s = time.perf_counter() - started
         self._counts.routed_s += routed_s
         self._counts.longest_s = max(self._counts.longest_s, routed_s)
-        delivering = (self._deliver(each, message, plan, routed_s) for each in plan.deliveries)
+        heard = msgspec.structs.replace(message, text=plan.text)
+        delivering = (self._deliver(each, heard, plan, routed_s) for each in plan.deliveries)
         answers = await asyncio.gather(*delivering)
         return Said(
             session=self._session,
@@ -101,8 +109,16 @@ class Dispatcher:
         text = message.text
         before = await self._hooks.run(PreRoute(session=self._session, sender=self._sender, text=text))
         plan = self._planner.plan(parse(before.text), message.said_by)
-        deliveries = [await self._after_routing(each, before.text, plan) for each in plan.deliveries]
-        return plan._replace(deliveries=tuple(deliveries))
+        named = [each._replace(receiver=await self._of_task(each.receiver)) for each in plan.deliveries]
+        deliveries = [await self._after_routing(each, before.text, plan) for each in named]
+        return plan._replace(deliveries=tuple(deliveries), text=before.text)
+
+    async def _of_task(self, receiver: Receiver) -> Receiver:
+        """One of a task's agents must be there: to speak to it brings it to life. Raises what ``find_task`` does."""
+        if receiver.address.name == MAIN or receiver.label in self._receivers.registered:
+            return receiver
+        name = await self._find_task(receiver.address.name)
+        return Receiver(f"{receiver.address.role}/{name}", receiver.address._replace(name=name))
 
     async def _after_routing(self, delivery: Delivery, text: str, plan: Plan) -> Delivery:
         """A hook may send it elsewhere."""
@@ -123,7 +139,9 @@ class Dispatcher:
     async def _deliver(self, delivery: Delivery, said: Say, plan: Plan, routed_s: float) -> Answered:
         started = time.perf_counter()
         label = delivery.receiver.label
-        self._counts.by_target[label] = self._counts.by_target.get(label, 0) + 1
+        by_target = self._counts.by_target
+        counted = label if label in by_target or len(by_target) < MOST_TARGETS else OTHERS
+        by_target[counted] = by_target.get(counted, 0) + 1
         error: SylkError | None = None
         heard = Heard("")
         try:
@@ -155,7 +173,8 @@ class Dispatcher:
             )
         )
         target, message = ready.target, cast("Request[Heard]", ready.message)
-        self._health.check(target)
+        if not isinstance(message, TaskMessage):
+            self._health.check(target)
         now, number = self._clock.now(), next(self._ids)
         text = said.text[:SHOWN]
         self._pending[number] = PendingRequest(number, str(target), text, now, now + said.timeout_s)
@@ -163,9 +182,10 @@ class Dispatcher:
         try:
             heard = await self._ask(target, message, timeout=said.timeout_s)
         except SylkError as problem:
-            if isinstance(problem, UNWELL):
+            impatient = isinstance(problem, DeadlinePassed) and said.timeout_s < PATIENT_S
+            if isinstance(problem, UNWELL) and not impatient:
                 self._health.failed(target, problem)
-            else:
+            elif not impatient:
                 self._health.answered(target, self._clock.now() - now)
             await self._hooks.run(msgspec.structs.replace(after, error=str(problem)))
             raise

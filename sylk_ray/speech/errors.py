@@ -33,3 +33,15 @@ class NoSuchJob(SylkError):
     """Something was said about the work of a session that has none."""
 
     code = "no_job_at_work"
+
+
+class OnlySaid(SylkError):
+    """Words asked for something to be done, which only a command does."""
+
+    code = "only_said"
+
+
+class Busy(SylkError):
+    """Too much is being said to the session at once."""
+
+    code = "busy"

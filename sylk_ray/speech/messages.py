@@ -24,6 +24,7 @@ class Hear(Request[Heard], frozen=True):
     """Something was said for this agent, in words."""
 
     flow = said_by("router", "guide", to="any")
+    remembered = False
 
     text: str
     intent: Intent = Intent.GENERAL
@@ -38,6 +39,7 @@ class CallSkill(Request[Heard], frozen=True):
     """Use one of this agent's skills; ``arguments`` is a JSON object."""
 
     flow = said_by("router", "guide", to="any")
+    remembered = False
 
     skill: str
     arguments: str = "{}"

@@ -47,6 +47,8 @@ class Plan(NamedTuple):
     deliveries: tuple[Delivery, ...]
     route: Route
     cached: bool = False
+    text: str = ""
+    """What was said, as the hooks left it."""
 
 
 class Planner:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from sylk_ray.messaging import Address, Message, Request, said_by
-from sylk_ray.routing import Route
+from sylk_ray.routing import INTENTS, Route
 
 
 class RegisterAgent(Request[None], frozen=True):
@@ -31,16 +33,17 @@ class ListAgents(Request[dict[str, str]], frozen=True):
 
 
 class LearnRoute(Message, frozen=True):
-    """A session's router to the Guide: this text was classified, for whoever says it next."""
+    """A session's router to the Guide: a text was understood, for whoever says the same. The text itself stays in its
+    session: ``key`` is what is made of it by ``key_of``."""
 
     flow = said_by("router", to="guide")
 
-    text: str
+    key: str
     route: Route
 
 
 class GetSharedRoutes(Request[dict[str, Route]], frozen=True):
-    """To the Guide: the routes that were learnt in all sessions, the latest at the end."""
+    """To the Guide: the routes that were learnt in all sessions, by key, the latest at the end."""
 
     flow = said_by("router", to="guide")
 
@@ -48,13 +51,26 @@ class GetSharedRoutes(Request[dict[str, Route]], frozen=True):
 class KnownRoutes:
     """A copy of the shared routes, to look at."""
 
-    def __init__(self, routes: dict[str, Route] | None = None) -> None:
-        self._routes = routes or {}
+    def __init__(self) -> None:
+        self._routes: dict[str, Route] = {}
 
     def replace(self, routes: dict[str, Route]) -> None:
         """By a newer copy."""
-        self._routes = {" ".join(text.split()): route for text, route in routes.items()}
+        self._routes = routes
 
     def peek(self, text: str) -> Route | None:
         """The route of a text, if it is known."""
-        return self._routes.get(" ".join(text.split()))
+        return self._routes.get(key_of(text)) if self._routes else None
+
+
+def shareable(route: Route) -> Route | None:
+    """What other sessions may know of a route: whom such a text is for, and nothing of what it is about. None where
+    that would be of no use, as it is about something that its agent must know."""
+    if route.target in INTENTS:
+        return None
+    return Route(target=route.target, confidence=route.confidence, reasons=("such a text went there before",))
+
+
+def key_of(text: str) -> str:
+    """The same for a text with other spaces, and of no use to whoever wants to know the text."""
+    return hashlib.blake2b(" ".join(text.split()).encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sylk_ray.messaging import Request, said_by
 from sylk_ray.routing import TaskAction, TaskCommand
 from sylk_ray.speech.messages import Heard
@@ -25,6 +27,7 @@ class UserTaskQuery(Request[Heard], frozen=True):
 
     flow = said_by("router", to="orchestrator")
     spec = ("USER_TASK_QUERY",)
+    remembered = False
 
     task: str
     text: str
@@ -78,6 +81,22 @@ class UserStopHandoff(Request[Heard], frozen=True):
 
     task: str
     reason: str = ""
+
+
+class FoundTask(msgspec.Struct, frozen=True):
+    """A task by its whole name, and whether it is at work."""
+
+    name: str
+    at_work: bool
+
+
+class FindTask(Request[FoundTask], frozen=True):
+    """A session's router to its orchestrator: which task is meant?"""
+
+    flow = said_by("router", to="orchestrator")
+    remembered = False
+
+    task: str
 
 
 TaskMessage = (

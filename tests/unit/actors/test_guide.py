@@ -14,7 +14,8 @@ from actors.guide import Guide
 from actors.job_messages import ContinueJob, HaltJob, RunJob
 from actors.job_runner import JobRunner
 from sylk_ray.config import Settings
-from sylk_ray.hooks import Abort, Aborted, HookContext, SessionCreate, hook, runtime_hooks
+from sylk_ray.errors import InputError
+from sylk_ray.hooks import Abort, Aborted, HookContext, SessionCreate, hook
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import SHARED, Address, begin_trace, current_trace
 from sylk_ray.routing import Route
@@ -189,18 +190,17 @@ async def test_a_hook_may_refuse_a_session_before_anything_of_it_is_made(host, t
         if payload.repository.endswith("strange"):
             raise Abort("that repository is not ours")
 
-    hooks = runtime_hooks(host.settings.hooks)
-    hooks.add(refuse)
-    try:
-        strange = str(new_repository(tmp_path / "strange", {"x": "1\n"}))
-        with pytest.raises(Aborted, match="not ours"):
-            await host.ask(ME, GUIDE, CreateSession("standing", strange), timeout=10)
-        with pytest.raises(Aborted, match="not ours"):
-            await submit(host, strange)
-        assert await host.ask(ME, GUIDE, ListSessions(), timeout=5) == []
-        assert git(Path(strange), "branch", "--list", "sylk/*") == ""
-    finally:
-        hooks.remove("no-strangers")
+    assert await host.ask(ME, GUIDE, ListSessions(), timeout=5) == []
+    guide = host._slots[GUIDE].agent
+    assert isinstance(guide, Guide)
+    guide.hooks.add(refuse)
+    strange = str(new_repository(tmp_path / "strange", {"x": "1\n"}))
+    with pytest.raises(Aborted, match="not ours"):
+        await host.ask(ME, GUIDE, CreateSession("standing", strange), timeout=10)
+    with pytest.raises(Aborted, match="not ours"):
+        await submit(host, strange)
+    assert await host.ask(ME, GUIDE, ListSessions(), timeout=5) == []
+    assert git(Path(strange), "branch", "--list", "sylk/*") == ""
 
 
 async def test_the_guide_can_be_spoken_to_without_a_session(host, tmp_path):
@@ -229,3 +229,11 @@ async def test_routes_that_sessions_learn_are_kept_for_the_others_and_bounded(ho
         await host.tell(router, GUIDE, LearnRoute(text, Route(target="tester", confidence=0.9)), timeout=5)
     routes = await host.ask(router, GUIDE, GetSharedRoutes(), timeout=5)
     assert list(routes) == ["a", "c"]
+
+
+async def test_names_that_mean_someone_already_cannot_be_registered(host):
+    for name in ("guide", "librarian"):
+        with pytest.raises(InputError, match="is taken"):
+            await host.ask(ME, GUIDE, RegisterAgent(name, GUIDE), timeout=5)
+    with pytest.raises(InputError, match="of another session"):
+        await host.ask(ME, GUIDE, RegisterAgent("spy", Address("s-1", "spy", "x")), timeout=5)

@@ -22,11 +22,14 @@ from sylk_ray.hooks import Abort, Hook, HookContext, ToolAfter, ToolBefore, hook
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import Address, Message
 from sylk_ray.messaging.wire import Envelope
+from sylk_ray.pipelines import messages
 from sylk_ray.pipelines.messages import (
     Assignment,
     Brief,
     DescribeTask,
+    Feedback,
     FinishStopping,
+    InspectorDone,
     MergeWork,
     PipelineFailed,
     PipelinePhase,
@@ -35,6 +38,7 @@ from sylk_ray.pipelines.messages import (
     StopPipeline,
     TaskStatus,
     Waive,
+    Work,
 )
 from sylk_ray.runtime import (
     Agent,
@@ -49,6 +53,7 @@ from sylk_ray.runtime import (
     handler,
 )
 from sylk_ray.runtime.outbox import mail_of
+from sylk_ray.sessions.records import Loops
 from sylk_ray.sessions.workspace import Workspace
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git, new_repository
@@ -223,14 +228,35 @@ async def test_a_waived_check_of_an_earlier_attempt_means_nothing_for_a_later_on
     assert not any(isinstance(each, MergeWork) for each in Recorder.heard)
 
 
-async def test_a_tester_that_died_hears_again_that_it_is_waived(host, brief, workspace):
-    """The pipeline knows what was waived, and tells it whenever it comes to life."""
+async def test_a_tester_that_died_knows_again_that_it_is_waived(host, brief, workspace):
+    """Of itself it keeps nothing. Its mail is in the journal, and whoever takes over begins with it anew."""
     await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief, tester="sleep 979")), timeout=5)
     await until_phase("testing")
     agent = host._slots[PIPELINE].agent
     agent.state.brief = msgspec.structs.replace(agent.state.brief, waived=("tester",))
-    await agent.on_activate(Context(host, PIPELINE))
+    slot = host._slots.pop(PIPELINE.beside("tester"))
+    for task in slot.tasks():
+        task.cancel()
+    await host.recover_session("s")
     await until_heard(MergeWork)
+
+
+@pytest.mark.parametrize("check", ["inspector", "tester"])
+async def test_a_verdict_that_was_on_its_way_when_its_check_was_waived_does_not_count(host, brief, workspace, check):
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief, **{check: "sleep 979"})), timeout=5)
+    await until_phase("inspecting" if check == "inspector" else "testing")
+    agent = host._slots[PIPELINE].agent
+    started = agent.state.brief
+    work = Work(git(Path(brief.repo), "rev-parse", "HEAD"), None, [])
+    agent.state.brief = msgspec.structs.replace(started, waived=(check,))
+    feedback = Feedback(check, 1, "it is bad")
+    verdicts = {
+        "inspector": InspectorDone(1, Loops(), feedback, final=True, work=work),
+        "tester": messages.TesterDone(1, Loops(), work, feedback, final=True),
+    }
+    await host.tell(PIPELINE.beside(check), PIPELINE, verdicts[check], timeout=5)
+    await until_heard(MergeWork)
+    assert not any(isinstance(each, PipelineFailed) for each in Recorder.heard)
 
 
 async def test_an_attempt_tells_how_it_is_going_and_what_it_has_changed(host, brief, workspace):

@@ -12,7 +12,7 @@ from sylk_ray.hooks import Hooks
 from sylk_ray.messaging import Address, Request
 from sylk_ray.routing import RouteCache
 from sylk_ray.runtime import ManualClock
-from sylk_ray.speech import Dispatcher, Heard, Planner, Receivers, Said, Say, Voice
+from sylk_ray.speech import Dispatcher, Heard, NobodyOfThatName, Planner, Receivers, Said, Say, Voice
 
 ROUTER = Address("s-1", "router", "main")
 VOICES = {
@@ -37,6 +37,7 @@ class Conversation:
         self.learnt: list[str] = []
         self.routed: list[Any] = []
         self.answers: dict[str, Answer] = {}
+        self.tasks = {"use_pathlib"}
         self.planner = Planner(
             self.receivers,
             self.cache,
@@ -52,6 +53,7 @@ class Conversation:
             hooks=self.hooks,
             clock=self.clock,
             ask=self._ask,
+            find_task=self._find_task,
             routed=self.routed.append,
         )
 
@@ -59,6 +61,11 @@ class Conversation:
         self.sent.append((target, message))
         answer = self.answers.get(target.role)
         return await answer(message) if answer is not None else Heard(f"{target.role} heard")
+
+    async def _find_task(self, name: str) -> str:
+        if name not in self.tasks:
+            raise NobodyOfThatName(f"nobody is at work on {name}")
+        return name
 
     async def say(self, text: str, **more: Any) -> Said:
         return await self.dispatcher.say(Say(text, **more))

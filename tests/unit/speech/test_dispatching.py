@@ -125,6 +125,44 @@ async def test_an_agent_that_fails_again_and_again_is_left_alone_and_tried_again
     assert talk.dispatcher.metrics().health["s-1/tester/main"].in_a_row == 0
 
 
+async def test_who_does_not_wait_long_learns_nothing_of_an_agents_health(talk):
+    async def slow(message):
+        raise DeadlinePassed("no answer")
+
+    talk.answers["orchestrator"] = talk.answers["tester"] = slow
+    for _ in range(5):
+        said = await talk.say("@to:tester hello", timeout_s=1)
+    assert said.answers[0].error.type == "deadline_passed"
+
+
+async def test_a_word_about_a_task_is_never_kept_from_the_orchestrator(talk):
+    async def never(message):
+        raise DeadlinePassed("no answer")
+
+    talk.answers["orchestrator"] = never
+    for _ in range(5):
+        said = await talk.say("/task a interrupt")
+    assert said.answers[0].error.type == "deadline_passed"
+
+
+async def test_the_books_have_the_words_as_the_hooks_left_them(talk):
+    @hook(PreRoute)
+    def mask(payload: PreRoute, ctx: HookContext) -> PreRoute:
+        return msgspec.structs.replace(payload, text=payload.text.replace("hunter2", "***"))
+
+    talk.hooks.add(mask)
+    await talk.say("@to:tester the password is hunter2")
+    assert "hunter2" not in repr((talk.routed, talk.sent, talk.dispatcher.metrics()))
+
+
+async def test_more_targets_than_can_be_listed_are_counted_together(talk):
+    talk.tasks = {f"t{number}" for number in range(120)}
+    for name in sorted(talk.tasks):
+        await talk.say(f"@to:tester/{name} hello")
+    by_target = talk.dispatcher.metrics().counts.by_target
+    assert (len(by_target), by_target["(others)"]) == (101, 20)
+
+
 async def test_a_refusal_says_nothing_of_an_agents_health(talk):
     async def refuse(message):
         raise NeedsModel("not without a model")

@@ -25,6 +25,12 @@ async def test_one_of_several_is_named_with_its_task(talk):
     assert problem.value.hint == "name one: @to:engineer/<task>"
 
 
+async def test_nobody_is_brought_to_life_for_a_task_that_is_not_at_work(talk):
+    with pytest.raises(NobodyOfThatName, match="nobody is at work on anything"):
+        await talk.say("@to:tester/anything hello")
+    assert talk.sent == []
+
+
 async def test_an_address_of_the_own_session_is_a_name_and_one_of_another_is_not(talk):
     await talk.say("@to:s-1/tester/use_pathlib hello")
     assert talk.sent[0][0] == Address("s-1", "tester", "use_pathlib")
