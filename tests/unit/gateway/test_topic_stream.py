@@ -311,7 +311,11 @@ def test_a_cursor_is_read_as_it_was_written(text):
     assert str(Cursor.parse(str(cursor))) == str(cursor)
 
 
-@pytest.mark.parametrize("text", ["", "x", "-1", "1;s-1", "1;s-1:x", "1;:4", "1,s-1:4", "1;s-1:1;s-2:2", " 1"])
+WRONG_CURSORS = ["", "x", "-1", "1;s-1", "1;s-1:x", "1;:4", "1,s-1:4", "1;s-1:1;s-2:2", " 1", "1;s-1:1:2"]
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("text", [*WRONG_CURSORS, f"1;a{':111' * 200}!", f"1;a{'111:1' * 200}!"])
 def test_what_is_no_cursor_is_said(text):
     with pytest.raises(InvalidCursor, match="not a cursor"):
         Cursor.parse(text)
