@@ -137,7 +137,7 @@ class GatewayClient:
                 elif not line.strip():
                     if kind == "stream.failed":
                         raise _told(500, data)
-                    is_event = bool(data) and not kind.startswith("stream.")
+                    is_event = bool(data) and (kind == "stream.unreadable" or not kind.startswith("stream."))
                     yield msgspec.json.decode(data, type=Event) if is_event else None, cursor
                     kind, data = "", b""
         except (OSError, http.client.HTTPException) as problem:

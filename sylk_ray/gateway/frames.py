@@ -15,6 +15,8 @@ from sylk_ray.messaging import Event
 
 KEEP_ALIVE_S = 10.0
 KEEP_ALIVE = b": keep-alive\n\n"
+UNREADABLE = "stream.unreadable"
+"""A passing event of a stream's own: the history of a session cannot be read now, and why; the stream goes on."""
 
 
 class EventStream:

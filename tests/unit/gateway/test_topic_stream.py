@@ -18,6 +18,7 @@ from sylk_ray.messaging import SHARED, Address, Event
 from sylk_ray.messaging.subscriptions import Filter
 from sylk_ray.runtime.directory import router_of
 from sylk_ray.runtime.history import TOPICS, Published, ReadHistory
+from sylk_ray.runtime.journal import JournalDamaged
 from sylk_ray.sessions import JobState, SessionRecord
 from sylk_ray.sessions.records import SessionState
 
@@ -222,6 +223,32 @@ async def test_what_is_of_no_session_is_passed_on(runtime, guide):
     await runtime.hosts["system"].publish(GUIDE, event)
     kind, told = await client.next()
     assert (kind, told["topic"], told["data"]) == ("sessions.closed", "guide.sessions", {"session": "s-9"})
+
+
+async def test_a_session_that_cannot_be_read_is_told_once_and_holds_up_nobody(runtime, guide, monkeypatch):
+    one, two = await begin(runtime, guide, "1"), await begin(runtime, guide, "2")
+    await publish(runtime, one, "one")
+    await end(runtime, guide, one)
+    readable = False
+
+    async def events_of(session, *args, **more):
+        if session == "s-1" and not readable:
+            raise JournalDamaged("it is damaged")
+        return await found(session, *args, **more)
+
+    found = runtime.front.events_of
+    monkeypatch.setattr(runtime.front, "events_of", events_of)
+    client = await Client(runtime, cursor="0").begin()
+    kind, told = await client.next()
+    assert (kind, told["session"], told["data"]["message"]) == ("stream.unreadable", "s-1", "it is damaged")
+    await publish(runtime, two, "two")
+    assert await client.events(1) == [("s-2", 1, "two")]
+    await asyncio.sleep(2 * module.LOOK_EVERY_S)
+    await publish(runtime, two, "more")
+    assert await client.events(1) == [("s-2", 2, "more")]
+    assert "s-1" not in Cursor.parse(client.cursor).seen
+    readable = True
+    assert await client.events(1) == [("s-1", 1, "one")]
 
 
 async def test_when_the_client_leaves_the_routers_are_told(runtime, guide):
