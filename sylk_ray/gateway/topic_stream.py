@@ -57,8 +57,8 @@ class TopicStream(EventStream):
         self._positions = Positions(self._cursor.seen)
         self._follow = follow
         self._bound = bound
-        self._unread: dict[str, bool] = {}
-        """Sessions whose histories are to be read, and whether they live."""
+        self._unread: set[str] = set()
+        """Sessions whose histories are to be read."""
         self._unreadable: set[str] = set()
         """Those whose journals could not be read, of which the client has heard."""
         self._read_at: dict[str, float] = {}
@@ -76,16 +76,14 @@ class TopicStream(EventStream):
         await self._look()
         yield mark(str(self._cursor))
         while not watch.ended:
-            while self._unread:
-                session, lives = self._unread.popitem()
-                try:
-                    async for each in self._missed(session, lives=lives):
+            while self._unread and not watch.ended:
+                async for each in self._caught_up(self._unread.pop()):
+                    yield each
+                while batch := watch.take():
+                    for each in self._arrived(batch):
                         yield each
-                except _UNREADABLE as error:
-                    for each in self._tell_of(session, error):
-                        yield each
-                else:
-                    self._unreadable.discard(session)
+                if self._is_silent:
+                    yield mark(str(self._cursor))
             if not self._follow:
                 return
             batch = await watch.next(min(self._keep_alive_s, LOOK_EVERY_S))
@@ -109,28 +107,38 @@ class TopicStream(EventStream):
                 try:
                     seen[id_] = await self._front.last_event(id_)
                 except _UNREADABLE:
-                    self._unread[id_] = True
+                    self._unread.add(id_)
             else:
-                self._unread[id_] = True
+                self._unread.add(id_)
         for id_, at in written_at.items():
             if at != self._read_at.get(id_) and (id_ in seen or at >= start - _COARSE_S):
                 self._read_at[id_] = at
-                self._unread[id_] = False
+                self._unread.add(id_)
         self._is_new = False
-        missing = self._unread.keys() | (self._unreadable & found.keys())
+        missing = self._unread | (self._unreadable & found.keys())
         if missing - seen.keys():
             return  # what the start says is still needed for them
         since = now - REST_S
         at_rest = {id_ for id_, at in written_at.items() if at < since - _COARSE_S and id_ not in missing}
         self._cursor.fold(at_rest | (seen.keys() - found.keys()), since)
 
-    async def _missed(self, session: str, *, lives: bool) -> AsyncIterator[bytes]:
+    async def _caught_up(self, session: str) -> AsyncIterator[bytes]:
+        try:
+            async for each in self._missed(session):
+                yield each
+        except _UNREADABLE as error:
+            for each in self._tell_of(session, error):
+                yield each
+        else:
+            self._unreadable.discard(session)
+
+    async def _missed(self, session: str) -> AsyncIterator[bytes]:
         """What the session's history has after what is known of it."""
         seen = self._cursor.seen
         position = seen.get(session)
         floor = self._cursor.start if position is None else None
         position = position or 0
-        while events := await self._front.events_of(session, position, live=lives):
+        while events := await self._front.events_of(session, position):
             for event in events:
                 position = event.sequence
                 if (floor is None or event.at > floor) and self._subscription.wants(publication_of(event)):
@@ -153,7 +161,7 @@ class TopicStream(EventStream):
             yield from (frame(event, topic=True) for event in batch.events)
         elif batch.dropped or not self._positions.fits(batch):
             if batch.session not in self._unreadable:
-                self._unread[batch.session] = True
+                self._unread.add(batch.session)
         else:
             for event in self._positions.walk(batch):
                 yield frame(event, str(self._cursor), topic=True)

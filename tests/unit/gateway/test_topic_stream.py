@@ -251,6 +251,43 @@ async def test_a_session_that_cannot_be_read_is_told_once_and_holds_up_nobody(ru
     assert await client.events(1) == [("s-1", 1, "one")]
 
 
+async def test_a_router_that_hangs_holds_up_nobody(runtime, guide, monkeypatch):
+    job = await begin(runtime, guide)
+    await publish(runtime, job, "one")
+    ask = runtime.front.ask_router
+
+    async def hang(session, message, *more):
+        if isinstance(message, ReadHistory):
+            await asyncio.Event().wait()
+        return await ask(session, message, *more)
+
+    monkeypatch.setattr(runtime.front, "ask_router", hang)
+    assert await Client(runtime, cursor="0").events(1) == [("s-1", 1, "one")]
+
+
+async def test_while_histories_are_read_the_stream_lives_and_what_arrives_is_told(runtime, guide, monkeypatch):
+    jobs = [await begin(runtime, guide, str(number)) for number in range(1, 21)]
+    client = await Client(runtime, keep_alive_s=0.02).begin()
+    await publish(runtime, jobs[0], "one")
+    await client.events(1)
+    reading = 0
+
+    async def events_of(session, *args, **more):
+        nonlocal reading
+        reading += 1
+        await asyncio.sleep(0.05)
+        return []
+
+    monkeypatch.setattr(runtime.front, "events_of", events_of)
+    while not reading:
+        await client.next()
+    assert reading < 10  # it was told that the stream lives
+    await publish(runtime, jobs[0], "two")
+    while (told := await client.next())[0] is None:
+        pass
+    assert (told[0], reading < 15) == ("two", True)
+
+
 async def test_when_the_client_leaves_the_routers_are_told(runtime, guide):
     job = await begin(runtime, guide)
     client = await Client(runtime).begin()
