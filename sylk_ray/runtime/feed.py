@@ -20,6 +20,7 @@ from sylk_ray.messaging import (
     SessionClosed,
 )
 from sylk_ray.messaging.subscriptions import Publication, Subscription, Subscriptions
+from sylk_ray.messaging.trace import NO_TRAIL, follow
 from sylk_ray.runtime.backlog import Backlog
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.history import Events
@@ -129,6 +130,7 @@ class Feed:
             self._catching_up = asyncio.get_running_loop().create_task(self._catch_up())
 
     async def _catch_up(self) -> None:
+        follow(NO_TRAIL)  # it goes on for others than who made the task
         try:
             while self._grown:
                 self._grown = False
@@ -187,6 +189,7 @@ class Feed:
             self._sending[id_] = task
 
     async def _work_off(self, backlog: Backlog, greet: bool) -> None:
+        follow(NO_TRAIL)
         subscription = backlog.subscription
         try:
             while batch := await self._next(backlog, greet):
