@@ -153,7 +153,7 @@ class Feed:
     async def pass_on(self, event: Event) -> None:
         """Spread an event that is not kept, after all that was kept before it. Returns when whoever may not lose it
         has room for more, or is given up."""
-        if not self._backlogs:
+        if not self._table.matching(publication_of(event)):
             return
         async with self._reading:
             await self._read()

@@ -278,6 +278,12 @@ async def test_nothing_is_read_for_nobody(world):
     assert world.journal.reads == 0
 
 
+async def test_nothing_is_read_for_a_passing_event_that_nobody_wants(world):
+    await world.feed.subscribe(wish(filter=Filter(frozenset({"other"}))))
+    await world.feed.pass_on(Event("p", "s"))
+    assert world.journal.reads == 0
+
+
 async def test_the_end_of_the_feed_ends_its_subscriptions(world):
     world.gates[ONE].clear()
     await world.feed.subscribe(wish())
