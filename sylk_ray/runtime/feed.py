@@ -116,6 +116,8 @@ class Feed:
                 self._backlogs[subscription.id] = backlog
                 if greet or backlog.behind:
                     self._wake(backlog, greet=greet)
+            if last > self._read_to:
+                self.grew()  # whoever wrote it may have died before it said so
             return last
 
     def unsubscribe(self, *ids: str) -> None:

@@ -264,6 +264,15 @@ async def test_a_renewed_subscription_goes_on_and_one_that_is_afresh_begins_wher
     assert await world.until(6) == [*numbered(1, 4), "e3", "e4"]
 
 
+async def test_a_renewal_finds_what_nobody_has_told_of(world):
+    await world.feed.subscribe(wish())
+    world.journal.keep(Event("e1", "s"))
+    await settle()
+    assert world.kinds() == []
+    await world.feed.subscribe(wish(after=0))
+    assert await world.until(1) == ["e1"]
+
+
 async def test_a_greeting_tells_where_a_subscription_begins(world):
     world.keep("e1", "e2")
     await world.feed.subscribe(wish(), greet=True)
