@@ -63,8 +63,11 @@ class SessionRouter(RoutingDesk):
         self.close_desk()
 
     def _cell_lost(self, cell: str) -> None:
-        for address in [address for address, known in self._routes.items() if known == cell]:
+        lost = {address for address, known in self._routes.items() if known == cell}
+        for address in lost:
             del self._routes[address]
+        # In their next lives they subscribe anew.
+        self._feed.unsubscribe(*(each.id for each in self._feed.subscriptions() if each.subscriber in lost))
         self._registration.soon()
 
     async def _register(self, ctx: Context) -> None:
