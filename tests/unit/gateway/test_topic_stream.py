@@ -305,7 +305,8 @@ async def test_when_the_client_leaves_the_routers_are_told(runtime, guide):
 async def test_a_slow_client_is_asked_to_come_back_and_loses_nothing(runtime, guide):
     job = await begin(runtime, guide)
     client = await Client(runtime, bound=5).begin()
-    await publish(runtime, job, *(f"e{number}" for number in range(1, 31)))
+    for number in range(1, 31):
+        await publish(runtime, job, f"e{number}")
     found = await client.rest()
     assert found[-1] == ("stream.ended", {"reason": "too_slow"})
     again = Client(runtime, cursor=client.cursor, follow=False)
