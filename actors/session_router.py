@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from actors.routing_desk import RoutingDesk
+from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime import Context, handler
 from sylk_ray.runtime.dead_letters import DropDeadLetter, ListDeadLetters, RetryDeadLetter
@@ -24,6 +25,8 @@ from sylk_ray.runtime.history import (
 )
 from sylk_ray.runtime.journal import DeadLetter
 
+KEEPING = 100
+"""Events that are being written at once."""
 FLUSH_S = 2.0
 """For how long a subscriber that is slow is waited for where all should have what happened."""
 
@@ -48,6 +51,7 @@ class SessionRouter(RoutingDesk):
             send=lambda subscriber, events: ctx.tell(subscriber, events, timeout=REACHED_WITHIN_S),
             clock=ctx.clock,
         )
+        self._keeping: set[asyncio.Task[None]] = set()
         self._across: set[str] = set()
         self._changes = 0
         self._registration = Renewal(lambda: self._register(ctx), ctx.clock)
@@ -57,14 +61,18 @@ class SessionRouter(RoutingDesk):
 
     async def on_deactivate(self) -> None:
         """Hear of lost cells no more, and send nothing more."""
+        await self._kept()
         self._forget_nobody()
         self._registration.close()
         self._feed.close()
         self.close_desk()
 
     def _cell_lost(self, cell: str) -> None:
-        for address in [address for address, known in self._routes.items() if known == cell]:
+        lost = {address for address, known in self._routes.items() if known == cell}
+        for address in lost:
             del self._routes[address]
+        # In their next lives they subscribe anew.
+        self._feed.unsubscribe(*(each.id for each in self._feed.subscriptions() if each.subscriber in lost))
         self._registration.soon()
 
     async def _register(self, ctx: Context) -> None:
@@ -94,7 +102,7 @@ class SessionRouter(RoutingDesk):
             cell = self._routes[address] = located.cell
         return Located(cell)
 
-    @handler()
+    @handler(concurrent=True)
     async def group_done(self, message: GroupDone, ctx: Context) -> None:
         """Forget a group whose work is done, and give its places back."""
         for address in [address for address in self._routes if address.name == message.name]:
@@ -108,10 +116,27 @@ class SessionRouter(RoutingDesk):
     async def published(self, message: Published, ctx: Context) -> None:
         """An event from where the journal is not open; a passing one is spread and not kept."""
         if message.passing:
+            await self._kept()
             await self._feed.pass_on(message.event)
-        else:
-            await ctx.journal.add_events([message.event])
-            self._feed.grew()
+            return
+        if len(self._keeping) >= KEEPING:
+            await self._kept()
+        # Beside, and in order: whoever asks for the history after this must find it begun.
+        task = asyncio.create_task(self._keep(message.event, ctx))
+        self._keeping.add(task)
+        task.add_done_callback(self._keeping.discard)
+
+    async def _keep(self, event: Event, ctx: Context) -> None:
+        try:
+            await ctx.journal.add_events([event])
+        except SylkError as error:
+            ctx.log.warning("%s could not be kept: %s", event.kind, error)
+        self._feed.grew()
+
+    async def _kept(self) -> None:
+        """Return when what was to be kept until now is written."""
+        if self._keeping:
+            await asyncio.wait(set(self._keeping))
 
     # What follows is concurrent, so that it does not wait while whoever publishes is held back.
 
@@ -136,9 +161,10 @@ class SessionRouter(RoutingDesk):
         self._changes += 1
         await self._reach_over(message)
 
-    @handler()
+    @handler(concurrent=True)
     async def history(self, message: ReadHistory, ctx: Context) -> list[Event]:
         """The kept events after a number."""
+        await self._kept()
         if not message.limit:
             await self._feed.flush(FLUSH_S)
             return []

@@ -21,12 +21,19 @@ START_HINT = "start a runtime with `sylk up`"
 _QUIET_S = 30.0
 """A stream says something every 10 s; silence for this long means that nobody is there."""
 _PATIENCE_S = 20.0
+_NO_MORE = "no_more"
 
 
 class RuntimeEnded(SylkError):
     """The runtime was ended in order while someone followed a job."""
 
     code = "runtime_ended"
+
+
+class StreamBroken(SylkError):
+    """What was wanted to its end ended before it."""
+
+    code = "stream_broken"
 
 
 class GatewayClient:
@@ -79,8 +86,13 @@ class GatewayClient:
                 return
 
     def kept_events(self, job_id: str) -> list[Event]:
-        """A job's events so far."""
-        return [event for event, _ in self._stream(f"/jobs/{quote(job_id, safe='')}/events?follow=false", "0") if event]
+        """A job's events so far. Raises StreamBroken when there are more than arrived."""
+        kept: list[Event] = []
+        for event, _ in self._so_far(f"/jobs/{quote(job_id, safe='')}/events?follow=false", "0"):
+            kept.append(event)
+            if event.kind == "job.finished":
+                break  # the stream ends with it, and says no more
+        return kept
 
     def topics(
         self, pattern: str, cursor: str = "", *, follow: bool = True, **query: object
@@ -88,14 +100,18 @@ class GatewayClient:
         """What is published to the topics of a pattern, each event with the cursor to go on with after it; ``cursor``
         skips what is known, and without one it begins now. ``query`` is what else the route takes.
 
-        Following does not end by itself: it raises what ``events`` does.
+        Following does not end by itself: it raises what ``events`` does. Without it, it raises StreamBroken when there
+        is more than arrived.
         """
         path = _with_query("/topics", {"pattern": pattern, **query, **({} if follow else {"follow": "false"})})
         if follow:
             ended = RuntimeEnded("the runtime was ended", hint="start it again with `sylk up`")
             yield from self._followed(path, cursor, ended)
             return
-        for event, position in self._stream(path, cursor):
+        yield from self._so_far(path, cursor)
+
+    def _so_far(self, path: str, cursor: str) -> Iterator[tuple[Event, str]]:
+        for event, position in self._stream(path, cursor, whole=True):
             if event is not None:
                 yield event, position
 
@@ -118,14 +134,15 @@ class GatewayClient:
             self._move()
             time.sleep(0.2)
 
-    def _stream(self, path: str, cursor: str) -> Iterator[tuple[Event | None, str]]:
-        """Events, and None where the gateway only shows that it is there, each with the cursor after it."""
+    def _stream(self, path: str, cursor: str, *, whole: bool = False) -> Iterator[tuple[Event | None, str]]:
+        """Events, and None where the gateway only shows that it is there, each with the cursor after it. One that is to
+        be ``whole`` raises StreamBroken when it does not end because there is no more."""
         connection = http.client.HTTPConnection(self._place, timeout=_QUIET_S)
         try:
             response = self._request(connection, "GET", path, None, {"Last-Event-ID": cursor} if cursor else {})
             if response.status >= 400:
                 raise _told(response.status, response.read())
-            kind, data = "", b""
+            kind, data, why = "", b"", "the connection was closed"
             while line := response.readline():
                 name, _, value = line.rstrip(b"\r\n").partition(b": ")
                 if name == b"event":
@@ -137,9 +154,13 @@ class GatewayClient:
                 elif not line.strip():
                     if kind == "stream.failed":
                         raise _told(500, data)
-                    is_event = bool(data) and not kind.startswith("stream.")
+                    is_event = bool(data) and (kind == "stream.unreadable" or not kind.startswith("stream."))
                     yield msgspec.json.decode(data, type=Event) if is_event else None, cursor
+                    if kind == "stream.ended":
+                        why = str(json.loads(data).get("reason", ""))
                     kind, data = "", b""
+            if whole and why != _NO_MORE:
+                raise StreamBroken(f"the gateway ended before it had told everything: {why}", hint="try it again")
         except (OSError, http.client.HTTPException) as problem:
             raise self._unreachable(problem) from problem
         finally:

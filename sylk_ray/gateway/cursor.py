@@ -7,7 +7,8 @@ from collections.abc import Container
 
 from sylk_ray.errors import InputError
 
-_FORM = re.compile(r"(\d{1,18})(?:;((?:[A-Za-z0-9][A-Za-z0-9_.-]*:\d{1,18},?)*))?\Z")
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class InvalidCursor(InputError):
@@ -38,14 +39,17 @@ class Cursor:
     @classmethod
     def parse(cls, text: str) -> Cursor:
         """Raises InvalidCursor."""
-        form = _FORM.match(text)
-        if form is None:
+        start, _, named = text.partition(";")
+        seen = [each.rpartition(":") for each in named.split(",") if each]
+        if not (
+            _NUMBER.fullmatch(start)
+            and all(_SESSION.fullmatch(session) and _NUMBER.fullmatch(number) for session, _, number in seen)
+        ):
             raise InvalidCursor(
                 f"{text[:80]!r} is not a cursor of this stream",
                 hint="give the id of the last event as it was, 0 to begin with the first that there is, or nothing",
             )
-        named = [each.rpartition(":") for each in (form[2] or "").split(",") if each]
-        return cls(int(form[1]), {session: int(number) for session, _, number in named})
+        return cls(int(start), {session: int(number) for session, _, number in seen})
 
     def __str__(self) -> str:
         return f"{self._start_us};{','.join(f'{session}:{number}' for session, number in self.seen.items())}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager
@@ -14,7 +15,10 @@ from sylk_ray.gateway.watching import Watch
 from sylk_ray.messaging import Event
 
 KEEP_ALIVE_S = 10.0
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 KEEP_ALIVE = b": keep-alive\n\n"
+UNREADABLE = "stream.unreadable"
+"""A passing event of a stream's own: the history of a session cannot be read now, and why; the stream goes on."""
 
 
 class EventStream:
@@ -53,11 +57,13 @@ class EventStream:
 
 
 def frame(event: Event, cursor: str = "", *, topic: bool = False) -> bytes:
-    """One event, with its topic if that is wanted. A passing one has no id, so that it never becomes a cursor."""
+    """One event, with its topic if that is wanted. A passing one has no id, so that it never becomes a cursor. A kind
+    that would break the lines of the frame is whole in the data alone."""
     position = cursor or str(event.sequence)
     id_ = f"id: {position}\n" if event.sequence else ""
     data = msgspec.json.encode({"topic": event.topic, **msgspec.to_builtins(event)} if topic else event)
-    return f"{id_}event: {event.kind}\ndata: ".encode() + data + b"\n\n"
+    kind = _CONTROL.sub("?", event.kind)
+    return f"{id_}event: {kind}\ndata: ".encode() + data + b"\n\n"
 
 
 def mark(cursor: str) -> bytes:

@@ -13,7 +13,7 @@ from sylk_ray.errors import InputError, SylkError
 from sylk_ray.gateway.agent import GATEWAY
 from sylk_ray.gateway.answers import NotFound
 from sylk_ray.gateway.watching import BOUND, Hub
-from sylk_ray.messaging import Address, DeliveryError, Event, Request, SessionClosed
+from sylk_ray.messaging import Address, Event, Request, SessionClosed
 from sylk_ray.messaging.subscriptions import Subscription
 from sylk_ray.messaging.topics import segment_of
 from sylk_ray.runtime import Host
@@ -111,13 +111,8 @@ class Front:
         """Every session that is known, closed ones as well."""
         return await self.ask(GUIDE, ListSessions(closed=True))
 
-    async def events_of(self, session: str, after: int, *, live: bool) -> list[Event]:
-        """The next kept events of a session: from its router when it lives, and else from its journal."""
-        if live:
-            try:
-                return await self.ask_router(session, ReadHistory(after, AT_ONCE))
-            except DeliveryError:
-                self.host.directory.unbind(session)  # it is over, or its cell is being replaced
+    async def events_of(self, session: str, after: int) -> list[Event]:
+        """The next kept events of a session, from its journal: no cell that hangs holds that up."""
         return await asyncio.to_thread(read_events, self.directory(session).journal, after, AT_ONCE)
 
     async def last_event(self, session: str) -> int:

@@ -65,11 +65,17 @@ class Watch:
                 async with asyncio.timeout(timeout):
                     await self._arrived.wait()
         if self._batches:
-            batch = self._batches.popleft()
-            self._waiting -= len(batch.events)
-            return batch
+            return self.take()
         self._again = False
         return None
+
+    def take(self) -> Events | None:
+        """The next batch, if one waits."""
+        if not self._batches:
+            return None
+        batch = self._batches.popleft()
+        self._waiting -= len(batch.events)
+        return batch
 
 
 class Hub:

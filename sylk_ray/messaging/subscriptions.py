@@ -124,15 +124,6 @@ class Subscriptions:
                 self._discard(known)
             return known
 
-    def remove_of(self, subscriber: Address) -> list[Subscription]:
-        """End all of a subscriber's."""
-        with self._changing:
-            ended = [each for each in self._known.values() if each.subscriber == subscriber]
-            for each in ended:
-                del self._known[each.id]
-                self._discard(each)
-            return ended
-
     def matching(self, publication: Publication) -> list[Subscription]:
         """Who is to get it. Raises InvalidTopic."""
         topic = publication.topic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,8 @@ class SessionBus:
             raise NotAllowed(f"{ctx.address} is of no session", hint="it subscribes to TOPICS, and says so again")
         whole = f"session.{segment_of(ctx.address.session)}.{pattern}"
         wanted = Filter(kinds=frozenset(kinds), at_least=at_least)
-        id_ = f"{ctx.address} {pattern}"
+        # One for each life: neither another one of this pattern nor the end of an earlier one is this one's.
+        id_ = f"{ctx.address} {pattern} {uuid.uuid4().hex[:12]}"
         following = Following(ctx, Subscription(id_, whole, ctx.address, wanted, overflow, bound, after))
         await following.begin()
         return following
@@ -91,6 +93,7 @@ class Following:
             last = await self._ask(wanted, afresh=True)
         except BaseException:
             self._forget_cells()
+            self._end()  # it may have begun, and not been said
             raise
         self._positions.seen[self._session] = last if wanted.after is None else min(wanted.after, last)
         self._renewal.start()
@@ -110,6 +113,9 @@ class Following:
         """Hear no more."""
         self._renewal.close()
         self._forget_cells()
+        self._end()
+
+    def _end(self) -> None:
         self._ctx.notify(router_of(self._session), Unsubscribe(self._subscription.id))
 
     async def _renew(self) -> None:

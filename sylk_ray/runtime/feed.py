@@ -20,6 +20,7 @@ from sylk_ray.messaging import (
     SessionClosed,
 )
 from sylk_ray.messaging.subscriptions import Publication, Subscription, Subscriptions
+from sylk_ray.messaging.trace import NO_TRAIL, follow
 from sylk_ray.runtime.backlog import Backlog
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.history import Events
@@ -115,6 +116,8 @@ class Feed:
                 self._backlogs[subscription.id] = backlog
                 if greet or backlog.behind:
                     self._wake(backlog, greet=greet)
+            if last > self._read_to:
+                self.grew()  # whoever wrote it may have died before it said so
             return last
 
     def unsubscribe(self, *ids: str) -> None:
@@ -129,6 +132,7 @@ class Feed:
             self._catching_up = asyncio.get_running_loop().create_task(self._catch_up())
 
     async def _catch_up(self) -> None:
+        follow(NO_TRAIL)  # it goes on for others than who made the task
         try:
             while self._grown:
                 self._grown = False
@@ -151,7 +155,7 @@ class Feed:
     async def pass_on(self, event: Event) -> None:
         """Spread an event that is not kept, after all that was kept before it. Returns when whoever may not lose it
         has room for more, or is given up."""
-        if not self._backlogs:
+        if not self._table.matching(publication_of(event)):
             return
         async with self._reading:
             await self._read()
@@ -187,6 +191,7 @@ class Feed:
             self._sending[id_] = task
 
     async def _work_off(self, backlog: Backlog, greet: bool) -> None:
+        follow(NO_TRAIL)
         subscription = backlog.subscription
         try:
             while batch := await self._next(backlog, greet):

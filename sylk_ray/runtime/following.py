@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Event, SessionClosed
+from sylk_ray.messaging.trace import NO_TRAIL, follow
 from sylk_ray.runtime.clock import Clock
 from sylk_ray.runtime.history import Events
 
@@ -44,6 +45,7 @@ class Renewal:
             self._task.cancel()
 
     async def _go_on(self) -> None:
+        follow(NO_TRAIL)  # it outlives what it was begun for
         pause = _FIRST_PAUSE_S
         while True:
             self._due.clear()

@@ -11,7 +11,7 @@ from typing import Any
 
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, DeadlinePassed, HandlerFailed, MailboxFull, Message, NotDecodable, SessionClosed
-from sylk_ray.messaging.trace import NO_TRAIL, follow
+from sylk_ray.messaging.trace import NO_TRAIL, current_trail, follow
 from sylk_ray.messaging.wire import Envelope, decode_envelope
 from sylk_ray.runtime.agent import Agent, HandlerSpec
 from sylk_ray.runtime.clock import Clock
@@ -242,6 +242,8 @@ class Runner:
         """Put an agent back to its last committed state, as a new object; its mailbox stays."""
         remembered = slot.remembered
         assert remembered is not None
+        trail = current_trail()
+        follow(NO_TRAIL)  # its life goes on after the message that failed
         try:
             await slot.agent.on_deactivate()
         except Exception:
@@ -253,6 +255,8 @@ class Runner:
             await slot.agent.on_activate(self._context(slot.address, None, None))
         except Exception as problem:
             raise self._not_activated(slot, problem) from problem
+        finally:
+            follow(trail)
 
     async def _handle(self, slot: Slot, spec: HandlerSpec, envelope: Envelope) -> None:
         address = slot.address

@@ -12,15 +12,27 @@ import sqlite3
 import struct
 import time
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from sylk_ray.runtime.journal.errors import JournalTooNew
 from sylk_ray.runtime.journal.faults import is_busy, is_damage
 from sylk_ray.runtime.journal.records import Report
-from sylk_ray.runtime.journal.schema import SALVAGES, TABLES, WRITERS, Table, checksum, connect, create, seal, sync
+from sylk_ray.runtime.journal.schema import (
+    SALVAGES,
+    TABLES,
+    WRITERS,
+    Table,
+    checksum,
+    connect,
+    create,
+    migrate,
+    seal,
+    sync,
+)
 
 _FARTHEST = 1 << 40
 """No table counts so far: where the search for rows behind damaged pages ends."""
@@ -116,7 +128,7 @@ def _read(
             if number in found and backwards:
                 return last
             last = number
-            if checksum(values) == crc:
+            if table.is_whole(values, crc):
                 found[number] = tuple(values)
     except sqlite3.DatabaseError as error:
         if not (is_damage(error) or _is_unreadable(error)):
@@ -158,6 +170,7 @@ def _rows_of(path: Path, scratch: Path) -> dict[str, tuple[list[Row], int]]:
             _graft(copy, scratch / "empty.db")
         try:
             with closing(connect(copy, "process")) as connection:
+                _bring_up_to_date(connection, copy)
                 connection.execute("PRAGMA writable_schema = ON").fetchall()
                 rows = {table.name: read_table(connection, table) for table in TABLES}
         except sqlite3.DatabaseError as error:
@@ -170,6 +183,12 @@ def _rows_of(path: Path, scratch: Path) -> dict[str, tuple[list[Row], int]]:
         if sum(len(each) for each, _ in rows.values()) > sum(len(each) for each, _ in best.values()):
             best = rows
     return best
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, copy: Path) -> None:
+    """Give a copy of an earlier version the columns that are read; without them only their tables are lost."""
+    with suppress(sqlite3.Error, JournalTooNew):
+        migrate(connection, copy)
 
 
 def _graft(copy: Path, empty: Path) -> None:

@@ -52,24 +52,20 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         crc INTEGER NOT NULL) STRICT""",
     ),
     ("CREATE INDEX mail_source ON mail(source)",),
-    (
-        # The checksum of a row has all its columns in it. What was done by a handler that did not commit is done again.
-        "DROP TABLE steps",
-        """CREATE TABLE steps(number INTEGER PRIMARY KEY, agent TEXT NOT NULL, message TEXT NOT NULL,
-        name TEXT NOT NULL, before TEXT NOT NULL, finished INTEGER NOT NULL, after TEXT NOT NULL,
-        result BLOB NOT NULL, trace TEXT NOT NULL, crc INTEGER NOT NULL, UNIQUE(agent, message, name)) STRICT""",
-    ),
+    ("ALTER TABLE steps ADD COLUMN trace TEXT NOT NULL DEFAULT ''",),
 )
 """Migration number n makes a file of version n out of one of version n - 1. What is here is never changed: files of
 that version exist. The next version is one more entry."""
 
 
 class Table(NamedTuple):
-    """A table's columns between its ``number`` and its ``crc``, and those that tell one row from another."""
+    """A table's columns between its ``number`` and its ``crc``, and those that tell one row from another. The last
+    ``added`` columns came with a later version of the file: they are not in the checksums of the rows before it."""
 
     name: str
     columns: tuple[str, ...]
     key: tuple[str, ...]
+    added: int = 0
 
     @property
     def put(self) -> str:
@@ -86,6 +82,13 @@ class Table(NamedTuple):
         """Read rows: their columns, then the checksum. To be followed by a condition."""
         return f"SELECT {', '.join(self.columns)}, crc FROM {self.name}"
 
+    def is_whole(self, values: Sequence[Value], crc: Value) -> bool:
+        """Whether a row has its checksum."""
+        if checksum(values) == crc:
+            return True
+        former = len(values) - self.added
+        return bool(self.added) and not any(values[former:]) and checksum(values[:former]) == crc
+
 
 WRITERS = Table("writers", ("writer", "epoch", "fenced", "process"), ("writer",))
 STATES = Table("states", ("agent", "version", "data"), ("agent",))
@@ -96,6 +99,7 @@ STEPS = Table(
     "steps",
     ("agent", "message", "name", "before", "finished", "after", "result", "trace"),
     ("agent", "message", "name"),
+    added=1,
 )
 LETTERS = Table("letters", ("id", "source", "target", "packet", "error", "reason", "at"), ("id",))
 EVENTS = Table("events", ("body",), ("number",))

@@ -59,7 +59,7 @@ class Tables:
         """Rows without their checksums, which are right. Raises DatabaseError (as damage) for one that is not."""
         rows = self._execute(f"{_SELECT[table]} {condition}", values).fetchall()
         for row in rows:
-            if checksum(row[:-1]) != row[-1]:
+            if not table.is_whole(row[:-1], row[-1]):
                 error = sqlite3.DatabaseError(f"a row of {table.name} does not have its checksum")
                 error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
                 raise error

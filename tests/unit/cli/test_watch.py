@@ -27,6 +27,14 @@ def test_events_are_lines_with_time_session_topic_kind_and_data(sylk, gateway):
         assert each in first
 
 
+def test_what_was_broken_off_does_not_end_well(sylk, gateway):
+    gateway.say(*events(2))
+    gateway.ends_with = "closing"
+    code, output, errors = sylk("watch", "session.#", "--after", "0", "--no-follow")
+    assert (code, len(output.splitlines())) == (1, 2)
+    assert "closing" in errors
+
+
 def test_for_programs_each_line_is_a_document_with_a_cursor(sylk, gateway):
     gateway.say(*events(2))
     code, output, _ = sylk("watch", "session.#", "--after", "0", "--no-follow", "--json")

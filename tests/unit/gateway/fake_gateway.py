@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from sylk_ray.gateway.door import Door, announce, ensure_token
-from sylk_ray.gateway.frames import frame, mark
+from sylk_ray.gateway.frames import ending, frame, mark
 from sylk_ray.messaging import Event
 from sylk_ray.sessions import JobRecord, JobState, TaskRecord
 
@@ -42,6 +42,7 @@ class FakeGateway:
         self.events: list[Event] = []
         self.cursors: list[str] = []
         self.topics_at_once = 1000
+        self.ends_with = "no_more"
         self.streaming = threading.Event()
         self._more = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -131,7 +132,10 @@ class FakeGateway:
                 self.wfile.write(mark(str(sent)))
                 for number, event in enumerate(gateway.events[sent : sent + gateway.topics_at_once], sent + 1):
                     self.wfile.write(frame(event, str(number), topic=True))
-                if sent + gateway.topics_at_once < len(gateway.events) or "follow=false" in self.path:
+                if "follow=false" in self.path:
+                    self.wfile.write(ending(gateway.ends_with))
+                    return
+                if sent + gateway.topics_at_once < len(gateway.events):
                     return
                 self.wfile.flush()
                 gateway.streaming.set()

@@ -6,6 +6,7 @@ import json
 import msgspec
 import pytest
 
+from sylk_ray.gateway.frames import frame
 from sylk_ray.gateway.stream import JobStream
 from sylk_ray.gateway.watching import Hub, Watch
 from sylk_ray.messaging import Address, Event
@@ -278,3 +279,10 @@ async def test_a_strange_last_event_id_begins_at_the_beginning(runtime, http, gi
     job = await runtime.open(a_job())
     await publish(runtime, job, "one", "job.finished")
     assert "id: 1\n" in (await http.get("/jobs/j-1/events", headers={"Last-Event-ID": given})).text
+
+
+@pytest.mark.parametrize("kind", ["a\nid: 9", "a\rdata: {}", "a\r\n\nevent: b"])
+def test_a_kind_cannot_break_out_of_its_frame(kind):
+    lines = frame(Event(kind, "s-1", sequence=3)).decode().splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["id", "event", "data", ""]
+    assert json.loads(lines[2].removeprefix("data: "))["kind"] == kind

@@ -18,6 +18,7 @@ from sylk_ray.messaging import SHARED, Address, Event
 from sylk_ray.messaging.subscriptions import Filter
 from sylk_ray.runtime.directory import router_of
 from sylk_ray.runtime.history import TOPICS, Published, ReadHistory
+from sylk_ray.runtime.journal import JournalDamaged
 from sylk_ray.sessions import JobState, SessionRecord
 from sylk_ray.sessions.records import SessionState
 
@@ -224,6 +225,69 @@ async def test_what_is_of_no_session_is_passed_on(runtime, guide):
     assert (kind, told["topic"], told["data"]) == ("sessions.closed", "guide.sessions", {"session": "s-9"})
 
 
+async def test_a_session_that_cannot_be_read_is_told_once_and_holds_up_nobody(runtime, guide, monkeypatch):
+    one, two = await begin(runtime, guide, "1"), await begin(runtime, guide, "2")
+    await publish(runtime, one, "one")
+    await end(runtime, guide, one)
+    readable = False
+
+    async def events_of(session, *args, **more):
+        if session == "s-1" and not readable:
+            raise JournalDamaged("it is damaged")
+        return await found(session, *args, **more)
+
+    found = runtime.front.events_of
+    monkeypatch.setattr(runtime.front, "events_of", events_of)
+    client = await Client(runtime, cursor="0").begin()
+    kind, told = await client.next()
+    assert (kind, told["session"], told["data"]["message"]) == ("stream.unreadable", "s-1", "it is damaged")
+    await publish(runtime, two, "two")
+    assert await client.events(1) == [("s-2", 1, "two")]
+    await asyncio.sleep(2 * module.LOOK_EVERY_S)
+    await publish(runtime, two, "more")
+    assert await client.events(1) == [("s-2", 2, "more")]
+    assert "s-1" not in Cursor.parse(client.cursor).seen
+    readable = True
+    assert await client.events(1) == [("s-1", 1, "one")]
+
+
+async def test_a_router_that_hangs_holds_up_nobody(runtime, guide, monkeypatch):
+    job = await begin(runtime, guide)
+    await publish(runtime, job, "one")
+    ask = runtime.front.ask_router
+
+    async def hang(session, message, *more):
+        if isinstance(message, ReadHistory):
+            await asyncio.Event().wait()
+        return await ask(session, message, *more)
+
+    monkeypatch.setattr(runtime.front, "ask_router", hang)
+    assert await Client(runtime, cursor="0").events(1) == [("s-1", 1, "one")]
+
+
+async def test_while_histories_are_read_the_stream_lives_and_what_arrives_is_told(runtime, guide, monkeypatch):
+    jobs = [await begin(runtime, guide, str(number)) for number in range(1, 21)]
+    client = await Client(runtime, keep_alive_s=0.02).begin()
+    await publish(runtime, jobs[0], "one")
+    await client.events(1)
+    reading = 0
+
+    async def events_of(session, *args, **more):
+        nonlocal reading
+        reading += 1
+        await asyncio.sleep(0.05)
+        return []
+
+    monkeypatch.setattr(runtime.front, "events_of", events_of)
+    while not reading:
+        await client.next()
+    assert reading < 10  # it was told that the stream lives
+    await publish(runtime, jobs[0], "two")
+    while (told := await client.next())[0] is None:
+        pass
+    assert (told[0], reading < 15) == ("two", True)
+
+
 async def test_when_the_client_leaves_the_routers_are_told(runtime, guide):
     job = await begin(runtime, guide)
     client = await Client(runtime).begin()
@@ -241,7 +305,8 @@ async def test_when_the_client_leaves_the_routers_are_told(runtime, guide):
 async def test_a_slow_client_is_asked_to_come_back_and_loses_nothing(runtime, guide):
     job = await begin(runtime, guide)
     client = await Client(runtime, bound=5).begin()
-    await publish(runtime, job, *(f"e{number}" for number in range(1, 31)))
+    for number in range(1, 31):
+        await publish(runtime, job, f"e{number}")
     found = await client.rest()
     assert found[-1] == ("stream.ended", {"reason": "too_slow"})
     again = Client(runtime, cursor=client.cursor, follow=False)
@@ -311,7 +376,11 @@ def test_a_cursor_is_read_as_it_was_written(text):
     assert str(Cursor.parse(str(cursor))) == str(cursor)
 
 
-@pytest.mark.parametrize("text", ["", "x", "-1", "1;s-1", "1;s-1:x", "1;:4", "1,s-1:4", "1;s-1:1;s-2:2", " 1"])
+WRONG_CURSORS = ["", "x", "-1", "1;s-1", "1;s-1:x", "1;:4", "1,s-1:4", "1;s-1:1;s-2:2", " 1", "1;s-1:1:2"]
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("text", [*WRONG_CURSORS, f"1;a{':111' * 200}!", f"1;a{'111:1' * 200}!"])
 def test_what_is_no_cursor_is_said(text):
     with pytest.raises(InvalidCursor, match="not a cursor"):
         Cursor.parse(text)

@@ -58,16 +58,6 @@ def test_one_of_the_same_id_replaces_the_one_before():
     assert (table.remove("w"), table.remove("w"), ids(table, "a.c")) == (Subscription("w", "a.c", ME), None, [])
 
 
-def test_all_of_a_subscriber_end_with_it():
-    table = Subscriptions()
-    other = Address("a", "architect", "main")
-    table.add(Subscription("1", "a.b", ME))
-    table.add(Subscription("2", "a.*", ME))
-    table.add(Subscription("3", "a.b", other))
-    assert sorted(each.id for each in table.remove_of(ME)) == ["1", "2"]
-    assert ids(table, "a.b") == ["3"]
-
-
 def test_bad_ones_are_refused():
     with pytest.raises(InvalidTopic):
         Subscription("w", "a..b", ME)

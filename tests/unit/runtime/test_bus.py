@@ -17,7 +17,16 @@ from sylk_ray.messaging.topics import InvalidTopic
 from sylk_ray.runtime import Agent, Context, MemoryJournals, SessionBinding, handler
 from sylk_ray.runtime.bus import Following
 from sylk_ray.runtime.directory import Located, LocateSession, Place, router_of
-from sylk_ray.runtime.history import TOPICS, Events, HistoryGrew, Register, Subscribe
+from sylk_ray.runtime.history import (
+    TOPICS,
+    Events,
+    HistoryGrew,
+    Published,
+    ReadHistory,
+    Register,
+    Subscribe,
+    Unsubscribe,
+)
 
 from .world import World, until
 
@@ -148,6 +157,48 @@ async def test_after_the_end_nothing_comes(world):
     async with asyncio.timeout(5):
         while router._feed.subscriptions():
             await asyncio.sleep(0.005)
+
+
+async def test_two_subscriptions_to_one_pattern_are_two(world):
+    await listen(world, "#")
+    router = world.hosts["a"]._slots[router_of("s")].agent
+    (first,) = router._feed.subscriptions()
+    await listen(world, "#")
+    assert len(router._feed.subscriptions()) == 2
+    # The end of the earlier one comes late.
+    await world.hosts["b"].ask(ME, router_of("s"), Unsubscribe(first.id), timeout=5)
+    await say(world, "one")
+    assert await heard(1) == ["one"]
+
+
+async def test_with_a_cell_the_subscriptions_of_its_agents_end(world):
+    await listen(world, "#")
+    router = world.hosts["a"]._slots[router_of("s")].agent
+    await say(world, "one")
+    await heard(1)
+    assert len(router._feed.subscriptions()) == 1
+    await world.crash("b")
+    assert router._feed.subscriptions() == []
+
+
+async def test_what_is_asked_does_not_wait_while_a_passing_event_is_held_back(world):
+    await listen(world, "#")
+    router = world.hosts["a"]._slots[router_of("s")].agent
+    held = asyncio.Event()
+
+    async def hold(event: Event) -> None:
+        held.set()
+        await asyncio.Event().wait()
+
+    router._feed.pass_on = hold
+    host = world.hosts["b"]
+    await host.tell(ME, router_of("s"), Published(Event("kept", "s")), timeout=5)
+    await host.tell(ME, router_of("s"), Published(Event("passing", "s"), passing=True), timeout=5)
+    await asyncio.wait_for(held.wait(), 5)
+    me = Address("s", "orchestrator", "main")
+    (kept,) = await host.ask(me, router_of("s"), ReadHistory(), timeout=5)
+    assert kept.kind == "kept"
+    assert await host.ask(me, router_of("s"), ReadHistory(limit=0), timeout=5) == []
 
 
 async def test_when_the_router_dies_the_subscription_goes_on_from_its_cursor(world):

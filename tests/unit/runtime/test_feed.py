@@ -12,10 +12,11 @@ import pytest
 from sylk_ray.fairness import Lane
 from sylk_ray.messaging import Address, Event, NoHandler, UnknownAddress
 from sylk_ray.messaging.subscriptions import Filter, Subscription
+from sylk_ray.messaging.trace import begin_trace, current_trace
 from sylk_ray.runtime import ManualClock
 from sylk_ray.runtime import feed as feed_module
 from sylk_ray.runtime.feed import Feed
-from sylk_ray.runtime.following import Positions
+from sylk_ray.runtime.following import Positions, Renewal
 from sylk_ray.runtime.history import Events
 
 from .world import until
@@ -263,6 +264,15 @@ async def test_a_renewed_subscription_goes_on_and_one_that_is_afresh_begins_wher
     assert await world.until(6) == [*numbered(1, 4), "e3", "e4"]
 
 
+async def test_a_renewal_finds_what_nobody_has_told_of(world):
+    await world.feed.subscribe(wish())
+    world.journal.keep(Event("e1", "s"))
+    await settle()
+    assert world.kinds() == []
+    await world.feed.subscribe(wish(after=0))
+    assert await world.until(1) == ["e1"]
+
+
 async def test_a_greeting_tells_where_a_subscription_begins(world):
     world.keep("e1", "e2")
     await world.feed.subscribe(wish(), greet=True)
@@ -274,6 +284,12 @@ async def test_nothing_is_read_for_nobody(world):
     world.keep("e1")
     await world.feed.pass_on(Event("p", "s"))
     await settle()
+    assert world.journal.reads == 0
+
+
+async def test_nothing_is_read_for_a_passing_event_that_nobody_wants(world):
+    await world.feed.subscribe(wish(filter=Filter(frozenset({"other"}))))
+    await world.feed.pass_on(Event("p", "s"))
     assert world.journal.reads == 0
 
 
@@ -296,6 +312,34 @@ async def test_a_flush_waits_for_whoever_keeps_up_and_not_long_for_who_does_not(
     world.keep("e2")
     await world.feed.flush(0.01)
     assert world.kinds() == ["e1"]
+
+
+async def test_what_is_sent_and_said_again_is_of_nobodys_trace(world, monkeypatch):
+    traces: list[str] = []
+    read, send = world.journal.events, world.feed._send
+
+    async def events(*args):
+        traces.append(current_trace())
+        return await read(*args)
+
+    async def sent(*args):
+        traces.append(current_trace())
+        await send(*args)
+
+    async def say():
+        traces.append(current_trace())
+
+    monkeypatch.setattr(world.journal, "events", events)
+    monkeypatch.setattr(world.feed, "_send", sent)
+    await world.feed.subscribe(wish())
+    renewal = Renewal(say, world.clock)
+    with begin_trace():
+        renewal.start()
+        world.keep("e1")
+    await world.until(1)
+    renewal.close()
+    assert len(traces) >= 3
+    assert set(traces) == {""}
 
 
 def test_a_position_tells_what_is_new_and_what_is_missing():

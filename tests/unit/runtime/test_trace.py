@@ -162,6 +162,15 @@ async def test_who_wakes_an_agent_up_does_not_own_its_awakening(world):
     assert set(Desk.at_activation) == {""}
 
 
+async def test_an_agent_that_is_made_anew_comes_to_life_for_nobody(world):
+    a, _ = await world.cell("a"), await world.cell("b")
+    Desk.fails = True
+    with begin_trace():
+        await a.ask(ME, ONE, Order("cake"), timeout=5)
+    await seen("failed")
+    assert Desk.at_activation == ["", "", ""]
+
+
 async def test_two_requests_at_once_keep_their_own_traces(world):
     a, _ = await world.cell("a"), await world.cell("b")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import Event
+from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime.journal import (
     DeadLetter,
     Fenced,
@@ -32,7 +32,17 @@ from sylk_ray.runtime.journal import (
     opening,
     read_events,
 )
-from sylk_ray.runtime.journal.schema import MIGRATIONS, connect, create, migrate, version_of
+from sylk_ray.runtime.journal.records import StepRecord
+from sylk_ray.runtime.journal.schema import (
+    APPLICATION_ID,
+    MIGRATIONS,
+    checksum,
+    connect,
+    create,
+    migrate,
+    version_of,
+)
+from sylk_ray.runtime.journal.tables import Tables
 from tests.unit.runtime.journal.conftest import AGENTS, fill, take_all_room, transaction
 
 COUNT = 3000
@@ -377,18 +387,49 @@ def test_migrations_are_done_in_order_and_once(tmp_path):
             migrate(connection, path)
 
 
-def test_an_earlier_version_comes_without_its_steps_and_with_all_else(tmp_path):
-    path = tmp_path / "journal.db"
+STEP = ("s/a/b", "m", "build", "c1", 1, "c2", b"r")
+
+
+def make_of_version(path: Path, version: int) -> None:
+    """A journal as an earlier sylk_ray has left it, with the step of a handler that had not committed."""
     with closing(connect(path, "process", mode="rwc")) as connection:
-        migrate(connection, path, MIGRATIONS[:2])
-        connection.execute("INSERT INTO states(agent, version, data, crc) VALUES ('s/a/b', 1, x'00', 1)")
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        migrate(connection, path, MIGRATIONS[:version])
         connection.execute(
-            "INSERT INTO steps(agent, message, name, before, finished, after, result, crc) "
-            "VALUES ('s/a/b', 'm', 'build', '', 1, '', x'00', 1)"
+            "INSERT INTO steps(agent, message, name, before, finished, after, result, crc) VALUES (?,?,?,?,?,?,?,?)",
+            (*STEP, checksum(STEP)),
         )
-        migrate(connection, path)
-        assert connection.execute("SELECT count(*) FROM states").fetchone() == (1,)
-        assert connection.execute("SELECT count(trace) FROM steps").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_an_earlier_version_is_whole_and_keeps_its_steps(tmp_path, version):
+    path = tmp_path / "journal.db"
+    make_of_version(path, version)
+    file = opening.open_file(path, "process")
+    try:
+        assert file.report.whole
+        assert not list(tmp_path.glob("*.damaged-*"))
+        assert version_of(file.connection) == len(MIGRATIONS)
+        tables, agent = Tables(file.connection), Address("s", "a", "b")
+        kept = StepRecord("build", "c1", finished=True, after="c2", result=b"r")
+        assert tables.steps(agent, "m") == {"build": kept}
+        tables.begin_step(agent, "m", "again", "c3", "a trace")
+        assert tables.steps(agent, "m")["again"].trace == "a trace"
+    finally:
+        file.close()
+
+
+def test_of_an_earlier_version_that_is_damaged_the_steps_are_saved_too(tmp_path):
+    path = tmp_path / "journal.db"
+    make_of_version(path, 2)
+    with closing(connect(path, "process")) as connection:
+        connection.execute("INSERT INTO states(agent, version, data, crc) VALUES ('s/a/b', 1, x'00', 1)")
+    file = opening.open_file(path, "process")
+    try:
+        assert (file.report.whole, file.report.saved["states"], file.report.saved["steps"]) == (False, 0, 1)
+    finally:
+        file.close()
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path):
