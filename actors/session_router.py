@@ -61,7 +61,9 @@ class SessionRouter(RoutingDesk):
 
     async def on_deactivate(self) -> None:
         """Hear of lost cells no more, and send nothing more."""
-        await self._kept()
+        await self._kept(FLUSH_S)
+        for task in self._keeping:
+            task.cancel()
         self._forget_nobody()
         self._registration.close()
         self._feed.close()
@@ -133,10 +135,10 @@ class SessionRouter(RoutingDesk):
             ctx.log.warning("%s could not be kept: %s", event.kind, error)
         self._feed.grew()
 
-    async def _kept(self) -> None:
-        """Return when what was to be kept until now is written."""
+    async def _kept(self, within_s: float | None = None) -> None:
+        """Return when what was to be kept until now is written, or after a while."""
         if self._keeping:
-            await asyncio.wait(set(self._keeping))
+            await asyncio.wait(set(self._keeping), timeout=within_s)
 
     # What follows is concurrent, so that it does not wait while whoever publishes is held back.
 

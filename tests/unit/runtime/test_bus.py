@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 
+from actors import session_router
 from actors.session_router import SessionRouter
 from actors.topics import Topics
 from sylk_ray.config import Settings
@@ -199,6 +200,23 @@ async def test_what_is_asked_does_not_wait_while_a_passing_event_is_held_back(wo
     (kept,) = await host.ask(me, router_of("s"), ReadHistory(), timeout=5)
     assert kept.kind == "kept"
     assert await host.ask(me, router_of("s"), ReadHistory(limit=0), timeout=5) == []
+
+
+async def test_the_end_of_the_session_does_not_wait_for_room_on_the_disk(world, monkeypatch):
+    monkeypatch.setattr(session_router, "FLUSH_S", 0.05)
+    await listen(world, "#")
+
+    async def full(events: list[Event]) -> None:
+        await asyncio.Event().wait()
+
+    host = world.hosts["a"]
+    monkeypatch.setattr(host.journal_of("s"), "add_events", full)
+    await world.hosts["b"].tell(ME, router_of("s"), Published(Event("kept", "s")), timeout=5)
+    router = host._slots[router_of("s")].agent
+    async with asyncio.timeout(5):
+        while not router._keeping:
+            await asyncio.sleep(0.005)
+        await host.close_session("s")
 
 
 async def test_when_the_router_dies_the_subscription_goes_on_from_its_cursor(world):
