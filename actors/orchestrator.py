@@ -304,7 +304,8 @@ class Orchestrator(TaskDesk):
         """Go on."""
         if self.state.running:
             await self._carry_out(self._scheduler.resume(ctx.clock.now()), ctx)
-            self._ask_again()
+            with begin_trace(self._ledger.record.trace):
+                self._ask_again()
 
     @handler()
     async def tick(self, message: Tick, ctx: Context) -> None:
@@ -320,6 +321,11 @@ class Orchestrator(TaskDesk):
     # -- carrying out -----------------------------------------------------------------------------------------
 
     async def _carry_out(self, decisions: Iterable[Decision], ctx: Context) -> None:
+        """All of it is of the trace that the job came of, whoever has set it off: a person who resumes it, a timer."""
+        with begin_trace(self._ledger.record.trace):
+            await self._carry_on(decisions, ctx)
+
+    async def _carry_on(self, decisions: Iterable[Decision], ctx: Context) -> None:
         await self._note_transitions(ctx)
         for decision in decisions:
             if isinstance(decision, Start):

@@ -7,11 +7,14 @@ import os
 import signal
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sylk_ray.errors import InputError
+from sylk_ray.gateway.client import GatewayClient
 from sylk_ray.runtime.directory import router_of
-from sylk_ray.sessions import JobRecord, JobState
+from sylk_ray.runtime.journal import read_events
+from sylk_ray.sessions import JobRecord, JobState, session_directory
 from sylk_ray.sessions.messages import GUIDE
 from sylk_ray.speech import Said, Say
 from sylk_ray.speech.metrics import GetGlobalRouteMetrics
@@ -147,6 +150,35 @@ async def test_a_task_that_waits_to_be_let_in_says_where_it_is_in_line(start, re
     assert sum("waits to be let in: 1st in line in its session" in each for each in told) == 1
     (folder / "go").touch()
     assert (await runtime.until_over(record.job_id)).status is JobState.SUCCEEDED
+
+
+async def test_a_job_keeps_the_trace_of_its_submission_whoever_lets_it_go_on(start, repo, tmp_path):
+    """Each request to the gateway begins a trace of its own."""
+    packed = await start(gateway=True, density="packed", cells=2)
+    http = GatewayClient(packed.settings.home)
+    folder = tmp_path / "granted"
+    folder.mkdir()
+    text = f"""
+name: traced
+sandbox: {{write: [{folder}]}}
+tasks:
+  first: {{engineer: [{{run: 'while [ ! -e {folder}/go ]; do sleep 0.02; done'}}]}}
+  second: {{depends_on: [first], engineer: [{{run: 'echo "$TRACEPARENT" > {folder}/trace'}}]}}
+"""
+    body = {"job": text, "repo": str(repo), "session": "tidy"}
+    record = msgspec.convert(await asyncio.to_thread(http.post, "/jobs", body), JobRecord)
+    await packed.until(lambda: packed.at_work("engineer"), lambda agents: len(agents) == 1)
+    await asyncio.to_thread(http.post, "/sessions/tidy/pause")
+    (folder / "go").touch()
+    await packed.until(lambda: packed.job(record.job_id), lambda job: job.tasks["first"].state == "succeeded")
+    await asyncio.to_thread(http.post, "/sessions/tidy/resume")
+    over = await packed.until_over(record.job_id)
+    assert over.status is JobState.SUCCEEDED
+    assert len(over.trace) == 32
+    events = read_events(session_directory(packed.settings.home, record.session_id) / "journal.db")
+    traces = {event.trace for event in events if event.kind in ("task.state", "action.done", "pipeline.phase")}
+    assert traces == {over.trace}
+    assert (folder / "trace").read_text().split("-")[1] == over.trace
 
 
 async def test_sessions_know_nothing_of_each_others_conversations(packed, repo, tmp_path):
