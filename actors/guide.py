@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from actors.at_rest import AtRest
 from actors.job_messages import ContinueJob, HaltJob, PauseJob
 from actors.job_runner import JobRunner
 from actors.routing_desk import RoutingDesk
@@ -51,6 +52,8 @@ from sylk_ray.sessions.messages import (
 from sylk_ray.sessions.records import ErrorRecord, Grants, IllegalSessionState
 from sylk_ray.sessions.repository import inspect_repository
 from sylk_ray.sessions.store import SessionStore
+from sylk_ray.speech import Said
+from sylk_ray.speech.messages import SayAtRest
 from sylk_ray.speech.metrics import (
     GetGlobalRouteMetrics,
     GetRouteMetrics,
@@ -360,6 +363,12 @@ class Guide(RoutingDesk):
         await self.hooks.run(SessionCreate(session=name, repository=repo, settings=settings))
 
     # -- what is said -----------------------------------------------------------------------------------------
+
+    @handler(concurrent=True)
+    async def say_at_rest(self, message: SayAtRest, ctx: Context) -> Said:
+        """Something is said to a session whose agents are put away."""
+        session = self._store.session(message.session)
+        return await AtRest(session, self._store.latest_job(session), ctx, self.hooks).say(message)
 
     @handler()
     async def learn_route(self, message: LearnRoute, ctx: Context) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
+from sylk_ray.messaging import Event
 from sylk_ray.pipelines.messages import TaskStatus
 from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.records import TaskRecord
+from sylk_ray.speech import Heard
 
 SHOWN_FILES = 10
+SHOWN_FAILURES = 20
+SEVERITIES = ("error", "warning", "info")
 
 
 def describe_task(record: TaskRecord, status: TaskStatus | None, now: float) -> str:
@@ -79,3 +83,25 @@ def _seconds(record: TaskRecord, status: TaskStatus | None, now: float) -> float
 
 def _loops(loops: Any) -> list[tuple[str, int]]:
     return [(name, getattr(loops, name)) for name in ("inspector", "tester")]
+
+
+def describe_results(reports: Mapping[str, Event]) -> Heard:
+    """How tests have gone, by task: each task's last ``tester.report``."""
+    lines: list[str] = []
+    for task, event in reports.items():
+        report = event.data
+        lines.append(f"{task}: {'passed' if report.get('passed') else 'failed'}, {report.get('tests_run') or '?'} run")
+        lines += [f"  {failure}" for failure in report.get("failures", [])[:SHOWN_FAILURES]]
+    data = {"results": {task: event.data for task, event in reports.items()}}
+    return Heard("\n".join(lines) or "no tests have run", data)
+
+
+def describe_issues(reports: Mapping[str, Event], severities: Collection[str] = SEVERITIES) -> Heard:
+    """What Inspectors have found, by task: each task's last ``inspector.issues``, of some severities."""
+    found: dict[str, list[str]] = {}
+    for task, event in reports.items():
+        issues: list[str] = event.data.get("issues", [])
+        kept = [issue for issue in issues if any(f" {each}: " in issue for each in severities)]
+        found |= {task: kept} if kept else {}
+    lines = [line for task, issues in found.items() for line in (f"{task}:", *(f"  {issue}" for issue in issues))]
+    return Heard("\n".join(lines) or "no issues were found", {"issues": found})

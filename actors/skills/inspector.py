@@ -7,6 +7,7 @@ from typing import Any, Literal
 from actors.skills.bench import bench, latest_by_task
 from actors.skills.looking import LOOKING
 from actors.skills.quality import run_formatter_check, run_linter, run_type_checker, told
+from actors.task_views import describe_issues
 from sylk_ray.jobs import Job
 from sylk_ray.skills import skill
 from sylk_ray.speech import Heard, NoSuchJob, SkillCall
@@ -34,14 +35,9 @@ async def get_issues(ctx: Call, severity: Severity = "all") -> Heard:
     Args:
         severity: Only of this severity.
     """
-    found: dict[str, list[str]] = {}
-    for task, event in (await latest_by_task(ctx.ctx, "inspector.issues")).items():
-        if ctx.address.name in (MAIN, task):
-            issues: list[str] = event.data.get("issues", [])
-            kept = [issue for issue in issues if any(f" {each}: " in issue for each in _MEANT[severity])]
-            found |= {task: kept} if kept else {}
-    lines = [line for task, issues in found.items() for line in (f"{task}:", *(f"  {issue}" for issue in issues))]
-    return Heard("\n".join(lines) or "no issues were found", {"issues": found})
+    reports = await latest_by_task(ctx.ctx, "inspector.issues")
+    here = {task: event for task, event in reports.items() if ctx.address.name in (MAIN, task)}
+    return describe_issues(here, _MEANT[severity])
 
 
 @skill(domain="validation", keywords=["validate", "check all"], tier="core", only_looks=True)

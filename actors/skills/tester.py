@@ -9,6 +9,7 @@ import msgspec
 
 from actors.skills.bench import bench, latest_by_task
 from actors.skills.looking import LOOKING
+from actors.task_views import describe_results
 from sylk_ray.errors import InputError
 from sylk_ray.jobs import Job
 from sylk_ray.skills import skill
@@ -46,16 +47,8 @@ async def run_tests(ctx: Call, path: str = "", verbose: bool = False) -> Heard:
 @skill(domain="testing", keywords=["results", "tests", "passed", "failed"], tier="core", only_looks=True)
 async def get_results(ctx: Call) -> Heard:
     """Tell how the tests of this session have gone, each task's latest."""
-    found = {
-        task: event.data
-        for task, event in (await latest_by_task(ctx.ctx, "tester.report")).items()
-        if ctx.address.name in (MAIN, task)
-    }
-    lines: list[str] = []
-    for task, report in found.items():
-        lines.append(f"{task}: {'passed' if report.get('passed') else 'failed'}, {report.get('tests_run') or '?'} run")
-        lines += [f"  {failure}" for failure in report.get("failures", [])[:SHOWN]]
-    return Heard("\n".join(lines) or "no tests have run", {"results": found})
+    reports = await latest_by_task(ctx.ctx, "tester.report")
+    return describe_results({task: event for task, event in reports.items() if ctx.address.name in (MAIN, task)})
 
 
 def _declared(job: Job | None, task: str) -> Testing:

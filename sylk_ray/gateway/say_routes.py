@@ -16,7 +16,7 @@ from sylk_ray.runtime.directory import router_of
 from sylk_ray.sessions import SessionRecord, SessionState
 from sylk_ray.sessions.messages import GUIDE
 from sylk_ray.sessions.records import IllegalSessionState
-from sylk_ray.speech.messages import Said, Say
+from sylk_ray.speech.messages import Said, Say, SayAtRest
 from sylk_ray.speech.metrics import (
     GetGlobalRouteMetrics,
     GetRouteMetrics,
@@ -60,7 +60,8 @@ async def say(body: Saying, front: Reach) -> Response:
 
 @routes.post("/sessions/{session}/say", responses=documented(Said))
 async def say_to_session(session: str, body: Saying, front: Reach) -> Response:
-    """Say something to a session: its router finds whom it is for. What an agent could not answer is in `answers`."""
+    """Say something to a session: its router finds whom it is for. What an agent could not answer is in `answers`. For
+    one whose agents are put away the Guide tells how things stand."""
     message = Say(body.text, timeout_s=body.timeout_s)
     # Known by its id, and spoken to before: one hop less.
     known = front.host.directory.binding(session) is not None
@@ -72,7 +73,13 @@ async def say_to_session(session: str, body: Saying, front: Reach) -> Response:
     except SessionClosed as error:
         raise await _put_away(session, front) from error
     record = await front.session(session)
-    return answer(await _ask(record, message, front, body.timeout_s + 5))
+    try:
+        return answer(await front.ask(router_of(record.id), message, timeout=body.timeout_s + 5))
+    except SessionClosed as error:
+        raise await _put_away(record.id, front) from error
+    except UnknownAddress:
+        at_rest = SayAtRest(record.id, body.text, body.timeout_s)
+        return answer(await front.ask(GUIDE, at_rest, timeout=body.timeout_s + 5))
 
 
 @routes.get("/sessions/{session}/agents", responses=documented(dict[str, str]))

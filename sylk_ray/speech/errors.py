@@ -45,3 +45,9 @@ class Busy(SylkError):
     """Too much is being said to the session at once."""
 
     code = "busy"
+
+
+class NobodyAtWork(SylkError):
+    """What was said can only be done by agents, and those of the session are put away."""
+
+    code = "nobody_at_work"

@@ -92,3 +92,13 @@ class Say(Request[Said], frozen=True):
     said_by: str = ""
     """An agent's role; empty for a person."""
     timeout_s: float = 60.0
+
+
+class SayAtRest(Request[Said], frozen=True):
+    """To the Guide: the same, to a session whose agents are put away. It answers from records and the history."""
+
+    flow = said_by("user", to="guide")
+
+    session: str
+    text: str
+    timeout_s: float = 60.0

@@ -17,6 +17,7 @@ from sylk_ray.runtime.journal import read_events
 from sylk_ray.sessions import JobRecord, JobState, session_directory
 from sylk_ray.sessions.messages import GUIDE
 from sylk_ray.speech import Said, Say
+from sylk_ray.speech.messages import SayAtRest
 from sylk_ray.speech.metrics import GetGlobalRouteMetrics
 from tests.cluster import Runtime
 from tests.unit.sessions.conftest import git
@@ -137,6 +138,11 @@ tasks:
     assert kept == 2, "the repository's own, and that of the task at work: none that was only looked at"
     (folder / "go").touch()
     assert (await packed.until_over(record.job_id)).status is JobState.SUCCEEDED
+
+    async def at_rest() -> Said:
+        return await packed.ask(GUIDE, SayAtRest(record.session_id, "did the tests pass?"))
+
+    assert (await at_rest()).answers[0].data["results"]["first"]["passed"]
 
 
 async def test_a_task_that_waits_to_be_let_in_says_where_it_is_in_line(start, repo, tmp_path):

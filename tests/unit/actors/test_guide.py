@@ -18,7 +18,7 @@ from sylk_ray.errors import InputError
 from sylk_ray.hooks import Abort, Aborted, HookContext, SessionCreate, hook
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import SHARED, Address, begin_trace, current_trace
-from sylk_ray.routing import Route
+from sylk_ray.routing import NotUnderstood, Route
 from sylk_ray.runtime import (
     Agent,
     Context,
@@ -35,7 +35,9 @@ from sylk_ray.runtime.fleet_messages import CloseSession, GetResources, OpenSess
 from sylk_ray.runtime.leases import CloseShare, SetShare
 from sylk_ray.sessions import JobRecord, JobState
 from sylk_ray.sessions.messages import GUIDE, CreateSession, EndSession, GetJob, JobEnded, ListSessions, SubmitJob
+from sylk_ray.sessions.records import TaskRecord
 from sylk_ray.speech import NobodyOfThatName, Say
+from sylk_ray.speech.messages import SayAtRest
 from sylk_ray.speech.registry import GetSharedRoutes, LearnRoute, ListAgents, RegisterAgent, UnregisterAgent
 from tests.unit.runtime.conftest import FakeRouter
 from tests.unit.sessions.conftest import git, new_repository
@@ -237,3 +239,25 @@ async def test_names_that_mean_someone_already_cannot_be_registered(host):
             await host.ask(ME, GUIDE, RegisterAgent(name, GUIDE), timeout=5)
     with pytest.raises(InputError, match="of another session"):
         await host.ask(ME, GUIDE, RegisterAgent("spy", Address("s-1", "spy", "x")), timeout=5)
+
+
+async def test_of_a_session_at_rest_the_guide_tells_how_things_stand(host, tmp_path):
+    repo = str(new_repository(tmp_path / "repo", {"x": "1\n"}))
+    made = await host.ask(ME, GUIDE, CreateSession("standing", repo), timeout=10)
+    with pytest.raises(NotUnderstood):
+        await host.ask(ME, GUIDE, SayAtRest(made.id, "/tsk"), timeout=5)
+    said = await host.ask(ME, GUIDE, SayAtRest(made.id, "how is the job going?"), timeout=5)
+    assert said.answers[0].error.type == "no_job_at_work"
+
+    job = await submit(host, repo)
+    over = msgspec.structs.replace(job, status=JobState.SUCCEEDED, tasks={"a": TaskRecord("a", "succeeded")})
+    await host.ask(ME, GUIDE, JobEnded(over), timeout=10)
+    said = await host.ask(ME, GUIDE, SayAtRest(made.id, "how is the job going?"), timeout=5)
+    assert (said.session, said.answers[0].agent) == (made.id, "orchestrator")
+    assert f"job j ({job.job_id}) is succeeded: 1 succeeded" in said.answers[0].text
+    query = await host.ask(ME, GUIDE, SayAtRest(made.id, "/task a query what"), timeout=5)
+    assert query.answers[0].text.startswith("a: succeeded")
+    tests = await host.ask(ME, GUIDE, SayAtRest(made.id, "did the tests pass?"), timeout=5)
+    assert tests.answers[0].text == "no tests have run"
+    lint = await host.ask(ME, GUIDE, SayAtRest(made.id, "/lint"), timeout=5)
+    assert lint.answers[0].error.type == "nobody_at_work"

@@ -48,6 +48,7 @@ from sylk_ray.sessions.messages import (
     SwitchSession,
 )
 from sylk_ray.sessions.records import SessionState
+from sylk_ray.speech.messages import Answered, Said, SayAtRest
 
 TOKEN = "secret"
 
@@ -148,6 +149,11 @@ class FakeGuide(Agent[None]):
     async def set_group(self, message: SetGroup, ctx: Context) -> SessionRecord:
         self.sessions[message.session] = msgspec.structs.replace(self.sessions[message.session], group=message.group)
         return self.sessions[message.session]
+
+    @handler(concurrent=True)
+    async def say_at_rest(self, message: SayAtRest, ctx: Context) -> Said:
+        self.heard.append(message)
+        return Said(session=message.session, kind="free", answers=(Answered("orchestrator", "at rest"),))
 
     @handler(concurrent=True)
     async def drain(self, message: DrainSessions, ctx: Context) -> list[JobRecord]:

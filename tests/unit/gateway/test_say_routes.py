@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sylk_ray.sessions import SessionRecord, SessionState
+from sylk_ray.speech.messages import SayAtRest
 
 from .conftest import a_job
 
@@ -49,19 +50,22 @@ async def test_an_empty_text_is_refused(http, tidy):
     assert (await http.post("/sessions/s-1/say", json={"text": "hi", "timeout_s": 0})).status_code == 422
 
 
-async def test_a_session_that_is_not_open_has_nobody_to_speak_to(http, guide):
+async def test_for_a_session_whose_agents_are_put_away_the_guide_answers(http, guide):
     guide.sessions["s-2"] = SessionRecord("s-2", "old", "/r", "sylk/old", "abc", state=SessionState.SUSPENDED)
     answer = await http.post("/sessions/s-2/say", json={"text": "hi"})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "session_not_at_work")
-    assert "it is suspended" in answer.json()["error"]["message"]
+    assert answer.json()["answers"][0]["text"] == "at rest"
+    assert guide.heard == [SayAtRest("s-2", "hi")]
+    assert (await http.get("/sessions/s-2/agents")).json()["error"]["code"] == "session_not_at_work"
 
 
-async def test_a_session_that_was_closed_after_it_was_spoken_to_is_told_apart(http, runtime, guide, tidy):
+async def test_what_was_said_while_its_session_was_put_away_is_not_said_twice(http, runtime, guide, tidy):
     await http.post("/sessions/s-1/say", json={"text": "/agents"})
     guide.sessions["s-1"] = SessionRecord("s-1", "tidy", "/r", "b", "abc", state=SessionState.COMPLETED)
     await runtime.close(a_job(), a_job().status)
     answer = await http.post("/sessions/s-1/say", json={"text": "/agents"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "session_not_at_work")
+    again = await http.post("/sessions/s-1/say", json={"text": "/agents"})
+    assert again.json()["answers"][0]["text"] == "at rest"
 
 
 async def test_who_can_be_spoken_to_and_how_routing_has_gone(http, tidy):
