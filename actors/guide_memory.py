@@ -8,10 +8,21 @@ from collections import deque
 
 import msgspec
 
-from sylk_ray.context_window import Checkpoint, ContextMemory, Routing, RoutingKnowledge, policy_of
+from sylk_ray.context_window import (
+    Checkpoint,
+    ContextMemory,
+    ContextState,
+    GuideSummary,
+    Routing,
+    RoutingKnowledge,
+    policy_of,
+)
 from sylk_ray.hooks import Hooks, SessionCompaction
+from sylk_ray.messaging import Event
 from sylk_ray.runtime import Context
 
+CHECKPOINT = "guide.checkpoint"
+AT_ONCE = 1_000
 WINDOW_TOKENS = 200_000
 BYTES_PER_TOKEN = 4
 """Roughly. Counting exactly needs tables of 70 MB, and this decides only when a summary is due."""
@@ -28,15 +39,31 @@ class GuideMemory:
         self._lines: deque[str] = deque()
         self._bytes = 0
         self._chores: set[asyncio.Task[None]] = set()
-        self._memory = ContextMemory(
-            ctx.address.session,
+        self._memory = self._remember()
+
+    async def recall(self) -> None:
+        """Go on from the last summary in the session's history, if there is one: this router may not be the first."""
+        latest: Event | None = None
+        after = 0
+        while events := await self._ctx.journal.events(after, AT_ONCE):
+            after = events[-1].sequence
+            latest = next((event for event in reversed(events) if event.kind == CHECKPOINT), latest)
+        if latest is not None:
+            summary = msgspec.convert(latest.data["summary"], GuideSummary)
+            self.knowledge = RoutingKnowledge(summary=summary)
+            self._memory = self._remember(ContextState(next_index=summary.checkpoint_index + 1))
+
+    def _remember(self, state: ContextState | None = None) -> ContextMemory:
+        return ContextMemory(
+            self._ctx.address.session,
             "guide",
             policy_of("guide"),
-            window_tokens=window_tokens,
+            window_tokens=self._window,
             summarise=self.knowledge.summarise,
             sink=self,
             compact=self._compact,
-            clock=ctx.clock,
+            clock=self._ctx.clock,
+            state=state,
         )
 
     @property
@@ -60,7 +87,7 @@ class GuideMemory:
     async def submit(self, checkpoint: Checkpoint) -> None:
         """The sink of the checkpoints."""
         await self._ctx.publish(
-            "guide.checkpoint",
+            CHECKPOINT,
             category=checkpoint.category,
             moment=msgspec.to_builtins(checkpoint.moment),
             summary=checkpoint.summary,

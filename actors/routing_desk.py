@@ -140,10 +140,12 @@ class RoutingDesk(Conversant[None]):
         """The same, for one of the own skills."""
         if self._in_session and not self._has_asked:
             self._has_asked = True
+            assert self._memory is not None
             try:
+                await self._memory.recall()
                 self._known.replace(await ctx.ask(GUIDE, GetSharedRoutes(), timeout=2))
             except SylkError as problem:
-                ctx.log.info("the shared routes are not known here: %s", problem)
+                ctx.log.info("what was learnt before is not known here: %s", problem)
         return await self._dispatcher.say(message)
 
     @handler(concurrent=True)
