@@ -119,7 +119,7 @@ class SessionRouter(RoutingDesk):
         """An event from where the journal is not open; a passing one is spread and not kept."""
         if message.passing:
             await self._kept()
-            await self._feed.pass_on(message.event)
+            await self._feed.pass_on(message.event, lost=message.lost)
             return
         if len(self._keeping) >= KEEPING:
             await self._kept()

@@ -22,6 +22,8 @@ _QUIET_S = 30.0
 """A stream says something every 10 s; silence for this long means that nobody is there."""
 _PATIENCE_S = 20.0
 _NO_MORE = "no_more"
+_TOLD = ("stream.unreadable", "stream.dropped")
+"""What a stream says of itself that is for whoever watches."""
 
 
 class RuntimeEnded(SylkError):
@@ -154,7 +156,7 @@ class GatewayClient:
                 elif not line.strip():
                     if kind == "stream.failed":
                         raise _told(500, data)
-                    is_event = bool(data) and (kind == "stream.unreadable" or not kind.startswith("stream."))
+                    is_event = bool(data) and (kind in _TOLD or not kind.startswith("stream."))
                     yield msgspec.json.decode(data, type=Event) if is_event else None, cursor
                     if kind == "stream.ended":
                         why = str(json.loads(data).get("reason", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager
 
@@ -19,9 +20,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 KEEP_ALIVE = b": keep-alive\n\n"
 UNREADABLE = "stream.unreadable"
 """A passing event of a stream's own: the history of a session cannot be read now, and why; the stream goes on."""
+DROPPED = "stream.dropped"
+"""Another one: how many events of a session did not come, passing ones for good; what is kept follows."""
 
 
-class EventStream:
+class EventStream(ABC):
     """One client's stream: what a subclass finds, until there is no more, with a word when that is so."""
 
     def __init__(self, keep_alive_s: float) -> None:
@@ -47,13 +50,13 @@ class EventStream:
         """Whether the client should hear that the stream lives."""
         return time.monotonic() - self._said >= self._keep_alive_s
 
+    @abstractmethod
     def _watching(self) -> AbstractContextManager[Watch]:
         """The queue of what arrives, for as long as the client is there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _found(self, watch: Watch) -> AsyncIterator[bytes]:
         """The frames, until the end or the end of the watch."""
-        raise NotImplementedError
 
 
 def frame(event: Event, cursor: str = "", *, topic: bool = False) -> bytes:

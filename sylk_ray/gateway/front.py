@@ -20,7 +20,7 @@ from sylk_ray.runtime import Host
 from sylk_ray.runtime.directory import FLEET, router_of
 from sylk_ray.runtime.fleet_messages import Census, TakeCensus
 from sylk_ray.runtime.following import Renewal
-from sylk_ray.runtime.history import TOPICS, ReadHistory, Subscribe, Unsubscribe
+from sylk_ray.runtime.history import TOPICS, Subscribe, Unsubscribe
 from sylk_ray.runtime.journal import read_events, read_last_event
 from sylk_ray.sessions import JobRecord, SessionDirectory, SessionRecord, session_directory
 from sylk_ray.sessions.messages import GUIDE, GetJob, GetSession, ListSessions
@@ -122,14 +122,6 @@ class Front:
     async def written_at(self, sessions: Iterable[str]) -> dict[str, float]:
         """When each session's journal was last written to, in Unix seconds; 0 for one that there is not."""
         return await asyncio.to_thread(lambda: {each: _written_at(self.directory(each).journal) for each in sessions})
-
-    async def history(self, session: str, after: int) -> list[Event]:
-        """The next kept events of a living session."""
-        return await self.ask_router(session, ReadHistory(after))
-
-    async def kept(self, session: str, after: int) -> list[Event]:
-        """The kept events of a session that is over, from its journal."""
-        return await asyncio.to_thread(read_events, self.directory(session).journal, after)
 
     def release(self, session: str) -> None:
         """Nobody may be watching any more; if so, tell the session's router, in the background."""

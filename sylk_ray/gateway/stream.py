@@ -106,7 +106,7 @@ class JobStream(EventStream):
         return None if _standing(job) == known else waiting(job, before)
 
     async def _kept(self) -> AsyncIterator[Event]:
-        while events := await self._front.kept(self._job.session_id, self._position):
+        while events := await self._front.events_of(self._job.session_id, self._position):
             for event in events:
                 self._position = event.sequence
                 yield event
@@ -136,14 +136,13 @@ class JobStream(EventStream):
         return True
 
     async def _missed(self) -> AsyncIterator[Event]:
-        with contextlib.suppress(DeliveryError):
-            while self._last > self._position:
-                events = await self._front.history(self._job.session_id, self._position)
-                for event in events:
-                    self._position = event.sequence
-                    yield event
-                if not events:
-                    return
+        while self._last > self._position:
+            events = await self._front.events_of(self._job.session_id, self._position)
+            for event in events:
+                self._position = event.sequence
+                yield event
+            if not events:
+                return
 
 
 def waiting(job: JobRecord, before: JobRecord | None = None) -> Event:

@@ -35,7 +35,8 @@ async def topics(
     """What is published to the topics of a pattern, in all sessions, also those that are yet to come
     (text/event-stream): `id` is a cursor over all of them, `event` the kind, `data` the event as JSON with its topic,
     session and sequence. The events of a session are in order. It does not end by itself; `stream.ended` asks to come
-    back with the last id. `stream.unreadable` names a session whose history cannot be read now; it is tried again."""
+    back with the last id. `stream.unreadable` names a session whose history cannot be read now; it is tried again.
+    `stream.dropped` tells how many passing events were left out because there were too many; no kept one is missing."""
     wanted = Filter(
         frozenset([(await front.session(each)).id for each in sessions or ()]), frozenset(kinds or ()), _lane(priority)
     )

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from sylk_ray.errors import SylkError
 from sylk_ray.gateway.agent import GATEWAY
 from sylk_ray.gateway.cursor import Cursor
-from sylk_ray.gateway.frames import KEEP_ALIVE_S, UNREADABLE, EventStream, frame, mark
+from sylk_ray.gateway.frames import DROPPED, KEEP_ALIVE_S, UNREADABLE, EventStream, frame, mark
 from sylk_ray.gateway.front import Front
 from sylk_ray.gateway.watching import BOUND, Watch
 from sylk_ray.messaging import SHARED, Event
@@ -160,6 +160,9 @@ class TopicStream(EventStream):
         if batch.session == SHARED:
             yield from (frame(event, topic=True) for event in batch.events)
         elif batch.dropped or not self._positions.fits(batch):
+            if batch.dropped:
+                told = Event(DROPPED, batch.session, data={"dropped": batch.dropped}, at=time.time())
+                yield frame(told, topic=True)
             if batch.session not in self._unreadable:
                 self._unread.add(batch.session)
         else:

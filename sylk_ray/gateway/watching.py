@@ -33,7 +33,9 @@ class Watch:
         if self.ended:
             return
         if self._waiting >= self._bound // 2:
-            batch = msgspec.structs.replace(batch, events=[event for event in batch.events if event.sequence])
+            kept = [event for event in batch.events if event.sequence]
+            dropped = batch.dropped + len(batch.events) - len(kept)
+            batch = msgspec.structs.replace(batch, events=kept, dropped=dropped)
         if self._waiting + len(batch.events) > self._bound:
             self.end("too_slow")
             return

@@ -48,6 +48,10 @@ class Backlog:
         self._has_room()
         self._waiting.append((place, event))
 
+    def lost(self, count: int) -> None:
+        """So many did not come as far as here."""
+        self._dropped += count
+
     @property
     def over_bound(self) -> bool:
         """Whether more waits than should."""

@@ -78,8 +78,10 @@ class Following:
         self._subscription = subscription
         self._positions = Positions({})
         self._afresh = False
+        self._gone = False
         self._renewal = Renewal(self._renew, ctx.clock)
         self._forget_cells = ctx.on_cell_lost(lambda _: self._renewal.soon())
+        self._let_rest = ctx.keep_awake()
 
     @property
     def position(self) -> int:
@@ -92,7 +94,7 @@ class Following:
         try:
             last = await self._ask(wanted, afresh=True)
         except BaseException:
-            self._forget_cells()
+            self._let_go()
             self._end()  # it may have begun, and not been said
             raise
         self._positions.seen[self._session] = last if wanted.after is None else min(wanted.after, last)
@@ -112,8 +114,14 @@ class Following:
     def close(self) -> None:
         """Hear no more."""
         self._renewal.close()
-        self._forget_cells()
+        self._let_go()
         self._end()
+
+    def _let_go(self) -> None:
+        if not self._gone:
+            self._gone = True
+            self._forget_cells()
+            self._let_rest()
 
     def _end(self) -> None:
         self._ctx.notify(router_of(self._session), Unsubscribe(self._subscription.id))

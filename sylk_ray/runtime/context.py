@@ -84,6 +84,11 @@ class Context:
         listeners.append(call)
         return lambda: listeners.remove(call) if call in listeners else None
 
+    def keep_awake(self) -> Callable[[], None]:
+        """Have the agent stay, however long it has had no mail: what it waits for would not wake it. Answers how to
+        stop that, which is to be called once."""
+        return self._host.keep_awake(self.address)
+
     def cell_died(self, cell: str) -> None:
         """Tell this cell's host that another cell died: what waits for it fails now."""
         self._host.peer_lost(cell)

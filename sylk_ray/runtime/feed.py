@@ -152,9 +152,10 @@ class Feed:
                 if len(backlog) or backlog.behind:
                     self._wake(backlog)
 
-    async def pass_on(self, event: Event) -> None:
-        """Spread an event that is not kept, after all that was kept before it. Returns when whoever may not lose it
-        has room for more, or is given up."""
+    async def pass_on(self, event: Event, *, lost: int = 0) -> None:
+        """Spread an event that is not kept, after all that was kept before it; ``lost`` others like it did not come
+        this far, which counts as dropped for whoever wants this one. Returns when whoever may not lose it has room for
+        more, or is given up."""
         if not self._table.matching(publication_of(event)):
             return
         async with self._reading:
@@ -162,6 +163,7 @@ class Feed:
         full: list[Backlog] = []
         for subscription in self._table.matching(publication_of(event)):
             backlog = self._backlogs[subscription.id]
+            backlog.lost(lost)
             backlog.add_passing(event, self._read_to)
             self._wake(backlog)
             if backlog.over_bound:

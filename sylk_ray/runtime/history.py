@@ -16,6 +16,8 @@ class Published(Message, frozen=True):
 
     event: Event
     passing: bool = False
+    lost: int = 0
+    """Passing events from the same cell before this one that did not arrive."""
 
 
 class HistoryGrew(Message, frozen=True):
@@ -67,7 +69,7 @@ class ReadHistory(Request[list[Event]], frozen=True):
     """The kept events after a sequence number, at most ``limit``; with a limit of 0 the answer comes when whoever
     subscribes has those so far, or is slow."""
 
-    flow = said_by("user", "orchestrator", to="router")
+    flow = said_by("orchestrator", to="router")
 
     after: int = 0
     limit: int = 10_000

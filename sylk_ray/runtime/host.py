@@ -213,6 +213,18 @@ class Host:
         """Put away durable agents that have had no mail for that long; returns how many. Their state stays."""
         return await self._reception.put_idle_away(idle_s)
 
+    def keep_awake(self, address: Address) -> Callable[[], None]:
+        """See Context.keep_awake."""
+        kept = self._reception.kept_awake
+        kept[address] += 1
+
+        def let_rest() -> None:
+            kept[address] -= 1
+            if not kept[address]:
+                del kept[address]
+
+        return let_rest
+
     async def prune(self) -> None:
         """Let the journals forget what nobody needs."""
         await self._residence.prune()
@@ -301,11 +313,13 @@ class Host:
     async def _tell_fair_share(self, message: Message) -> None:
         await self.tell(self._me, FAIR_SHARE, message, timeout=5)
 
-    async def _tell_quietly(self, target: Address, message: Message, source: Address | None = None) -> None:
+    async def _tell_quietly(self, target: Address, message: Message, source: Address | None = None) -> bool:
         try:
             await self.tell(source or self._me, target, message, timeout=1)
         except SylkError as error:
-            log.debug("a passing event was dropped: %s", error)
+            log.debug("%s to %s was dropped: %s", message.kind, target, error)
+            return False
+        return True
 
     def check_allowed(self, source: Address, target: Address, message: Message, *, direct: bool = False) -> None:
         """Raises NotAllowed when the one may not say that to the other, SessionClosed when the sender's is closed."""

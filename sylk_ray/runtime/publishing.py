@@ -19,7 +19,7 @@ PROGRESS_EVERY_S = 0.2
 
 
 class Publishing:
-    """``tell`` sends, and ``tell_quietly`` does not care whether it arrives; ``spawn`` does something beside."""
+    """``tell`` sends, and ``tell_quietly`` says whether it has arrived; ``spawn`` does something beside."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Publishing:
         clock: Clock,
         *,
         tell: Callable[[Address, Address, Message], Awaitable[None]],
-        tell_quietly: Callable[[Address, Message], Coroutine[Any, Any, None]],
+        tell_quietly: Callable[[Address, Message], Coroutine[Any, Any, bool]],
         spawn: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
         self._residence = residence
@@ -37,6 +37,7 @@ class Publishing:
         self._spawn = spawn
         self._nudged: set[str] = set()
         self._progress_at: dict[tuple[str, str], float] = {}
+        self._lost: dict[str, int] = {}
 
     async def publish(self, source: Address, event: Event) -> None:
         """Put an event into the session's history; where its journal is not open, its router does that. What is of
@@ -79,6 +80,14 @@ class Publishing:
         """The session is over, here or elsewhere."""
         for key in [key for key in self._progress_at if key[0] == session]:
             del self._progress_at[key]
+        self._lost.pop(session, None)
 
     def _pass(self, event: Event) -> None:
-        self._spawn(self._tell_quietly(router_of(event.session), Published(event, passing=True)))
+        lost = self._lost.pop(event.session, 0)
+        self._spawn(self._pass_on(event, lost))
+
+    async def _pass_on(self, event: Event, lost: int) -> None:
+        """One that does not arrive is counted, and told of with the next."""
+        published = Published(event, passing=True, lost=lost)
+        if not await self._tell_quietly(router_of(event.session), published):
+            self._lost[event.session] = self._lost.get(event.session, 0) + lost + 1

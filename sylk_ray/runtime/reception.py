@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from sylk_ray.errors import SylkError
@@ -55,6 +56,8 @@ class Reception:
         mailbox_bound: int,
     ) -> None:
         self.slots: dict[Address, Slot] = {}
+        self.kept_awake: Counter[Address] = Counter()
+        """Agents that hear of things which would not wake them."""
         self.inbound = Inbound()
         self._cell = cell
         self._roles = roles
@@ -215,7 +218,7 @@ class Reception:
     async def put_idle_away(self, idle_s: float) -> int:
         """Put away agents that have had no mail for that long; returns how many. Their state stays.
 
-        One that is not durable stays: what it knows would be lost.
+        One that is not durable stays: what it knows would be lost. So does one that is kept awake.
         """
         now = time.monotonic()
         idle = [
@@ -225,6 +228,7 @@ class Reception:
             and not slot.busy
             and now - slot.idle_since >= idle_s
             and slot.agent.may_rest()
+            and not self.kept_awake[slot.address]
         ]
         await self.put_away(idle)
         return len(idle)

@@ -154,10 +154,13 @@ async def test_an_answer_on_a_kept_connection_does_not_wait_for_an_acknowledgeme
     assert door is not None
     port = int(door.url.rpartition(":")[2])
     _, writer = await asyncio.open_connection("127.0.0.1", port)
-    await asyncio.sleep(0.1)
     theirs = writer.get_extra_info("sockname")
-    sockets = [each for each in gc.get_objects() if isinstance(each, socket.socket) and each.fileno() >= 0]
-    accepted = [each for each in sockets if each.family == socket.AF_INET and _peer(each) == theirs]
+    accepted: list[socket.socket] = []
+    async with asyncio.timeout(10):
+        while not accepted:
+            await asyncio.sleep(0.005)
+            sockets = [each for each in gc.get_objects() if isinstance(each, socket.socket) and each.fileno() >= 0]
+            accepted = [each for each in sockets if each.family == socket.AF_INET and _peer(each) == theirs]
     assert [each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in accepted] == [1]
     writer.close()
 

@@ -117,6 +117,26 @@ async def test_only_topics_of_the_pattern_are_told_live_and_from_the_history(run
     assert [kind for kind, _ in await urgent.rest()] == ["task.failed", "stream.ended"]
 
 
+async def test_what_was_left_out_is_told_and_of_what_is_kept_nothing_is_missing(runtime, guide):
+    job = await begin(runtime, guide)
+    client = await Client(runtime).begin()
+    await publish(runtime, job, "first")
+    assert await client.events(1) == [("s-1", 1, "first")]
+    router = runtime.hosts["a"]._slots[router_of(job.session_id)].agent
+    async with asyncio.timeout(10):
+        while not router._feed.subscriptions():
+            await asyncio.sleep(0.005)
+    source = Address(job.session_id, "orchestrator", "main")
+    lost = Event("task.progress", job.session_id, data={"line": "x"}, by="engineer")
+    await runtime.hosts["a"].tell(source, router_of(job.session_id), Published(lost, True, 3), timeout=5)
+    await publish(runtime, job, "now")
+    told = [await client.next() for _ in range(2)]
+    assert [(kind, event["data"].get("dropped")) for kind, event in told if kind == "stream.dropped"] == [
+        ("stream.dropped", 3)
+    ]
+    assert "now" in [kind for kind, _ in told]
+
+
 async def test_an_event_tells_its_topic_session_and_number(runtime, guide):
     job = await begin(runtime, guide)
     client = await Client(runtime).begin()

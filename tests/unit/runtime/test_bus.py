@@ -187,7 +187,7 @@ async def test_what_is_asked_does_not_wait_while_a_passing_event_is_held_back(wo
     router = world.hosts["a"]._slots[router_of("s")].agent
     held = asyncio.Event()
 
-    async def hold(event: Event) -> None:
+    async def hold(event: Event, *, lost: int) -> None:
         held.set()
         await asyncio.Event().wait()
 
@@ -294,3 +294,13 @@ async def test_an_agent_of_a_session_may_not_hear_of_others(world):
     with pytest.raises(NotAllowed) as refused:
         await world.hosts["b"].ask(ME, TOPICS, Subscribe(Subscription("w", "session.*.status", ME)), timeout=5)
     assert "ctx.bus" in refused.value.hint
+
+
+async def test_who_subscribes_stays_however_long_nothing_happens(world):
+    await listen(world, "#")
+    host = world.hosts["b"]
+    before = EAR in host._slots
+    await host.deactivate_idle(0.0)
+    assert (before, EAR in host._slots) == (True, True)
+    await host.ask(ME, EAR, Stop(), timeout=5)
+    assert not host._reception.kept_awake

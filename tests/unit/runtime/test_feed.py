@@ -190,6 +190,15 @@ async def test_a_passing_event_comes_after_what_was_kept_before_it(world):
     assert await world.until(3) == ["kept", "passing", "later"]
 
 
+async def test_passing_events_that_did_not_come_this_far_count_as_dropped_for_who_wants_them(world):
+    await world.feed.subscribe(wish("one", ONE))
+    await world.feed.subscribe(wish("two", TWO, "session.s.other.#"))
+    await world.feed.pass_on(Event("task.progress", "s", by="engineer"), lost=3)
+    await settle()
+    assert [batch.dropped for batch in world.batches[ONE]] == [3]
+    assert TWO not in world.batches or not world.batches[TWO]
+
+
 async def test_a_passing_event_keeps_its_place_with_one_that_reads_by_itself(world):
     world.gates[ONE].clear()
     await world.feed.subscribe(wish(bound=5))

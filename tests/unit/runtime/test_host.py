@@ -251,7 +251,7 @@ async def test_a_cell_that_was_only_away_gets_what_is_sent_after_it_came_back(ce
 
 
 async def test_a_router_that_is_not_where_it_was_is_asked_of_the_fleet_and_never_of_itself(cells, me):
-    stranger = Address(SHARED, "gateway", "x")
+    stranger = Address(SHARED, "operator", "x")
     with pytest.raises(UnknownAddress):
         await cells["system"].ask(stranger, router_of("nowhere"), ReadHistory(), timeout=2)
 
