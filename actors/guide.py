@@ -8,19 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from actors.at_rest import AtRest
+from actors.guide_desk import GuideDesk
 from actors.job_messages import ContinueJob, HaltJob, PauseJob
 from actors.job_runner import JobRunner
-from actors.routing_desk import RoutingDesk
 from actors.session_maker import SessionMaker
 from actors.session_news import tell_state
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import SessionCreate
 from sylk_ray.jobs import Job
 from sylk_ray.messaging import DeadlinePassed, DeliveryError, current_trace
-from sylk_ray.routing import Route
 from sylk_ray.runtime import Context, handler
-from sylk_ray.runtime.directory import router_of
 from sylk_ray.runtime.fleet_messages import (
     CellDied,
     SessionLost,
@@ -52,24 +49,12 @@ from sylk_ray.sessions.messages import (
 from sylk_ray.sessions.records import ErrorRecord, Grants, IllegalSessionState
 from sylk_ray.sessions.repository import inspect_repository
 from sylk_ray.sessions.store import SessionStore
-from sylk_ray.speech import Said
-from sylk_ray.speech.messages import SayAtRest
-from sylk_ray.speech.metrics import (
-    GetGlobalRouteMetrics,
-    GetRouteMetrics,
-    GlobalRouteMetrics,
-    SessionRouteMetrics,
-    sum_of,
-)
-from sylk_ray.speech.registry import GetSharedRoutes, LearnRoute
 from sylk_ray.tools import kill_tool_processes
-
-SHARED_ROUTES = 1_000
 
 _RESUMABLE = (JobState.PAUSED, JobState.SUSPENDED)
 
 
-class Guide(RoutingDesk):
+class Guide(GuideDesk):
     """Keeps the records of sessions and jobs, on disk and in memory. Handlers are concurrent, for making a session
     waits for processes and for git; what must not interleave for one session waits for its turn."""
 
@@ -82,7 +67,6 @@ class Guide(RoutingDesk):
         self._maker = SessionMaker(self._store, ctx)
         self._foreground = Foreground(ctx.settings.home)
         self._naming = asyncio.Lock()
-        self._shared_routes: dict[str, Route] = {}
         self.open_desk(ctx)
         await self._store.recover()
         await self._jobs.take_up()
@@ -361,37 +345,6 @@ class Guide(RoutingDesk):
     async def _may_create(self, name: str, repo: str, **settings: str) -> None:
         """Hooks may say no to a session, or to a job in one, before anything of it is made. Raises Aborted."""
         await self.hooks.run(SessionCreate(session=name, repository=repo, settings=settings))
-
-    # -- what is said -----------------------------------------------------------------------------------------
-
-    @handler(concurrent=True)
-    async def say_at_rest(self, message: SayAtRest, ctx: Context) -> Said:
-        """Something is said to a session whose agents are put away."""
-        session = self._store.session(message.session)
-        return await AtRest(session, self._store.latest_job(session), ctx, self.hooks).say(message)
-
-    @handler()
-    async def learn_route(self, message: LearnRoute, ctx: Context) -> None:
-        """A text was understood in some session."""
-        self._shared_routes.pop(message.key, None)
-        self._shared_routes[message.key] = message.route
-        if len(self._shared_routes) > SHARED_ROUTES:
-            del self._shared_routes[next(iter(self._shared_routes))]
-
-    @handler(concurrent=True)
-    async def shared_routes(self, message: GetSharedRoutes, ctx: Context) -> dict[str, Route]:
-        """What was understood in all of them."""
-        return dict(self._shared_routes)
-
-    @handler(concurrent=True)
-    async def global_metrics(self, message: GetGlobalRouteMetrics, ctx: Context) -> GlobalRouteMetrics:
-        """How routing has gone everywhere."""
-        open_ones = [each.id for each in self._store.sessions.values() if each.state is SessionState.ACTIVE]
-        asking = (ctx.ask(router_of(session), GetRouteMetrics(), timeout=3) for session in open_ones)
-        answers = await asyncio.gather(*asking, return_exceptions=True)
-        told = [self.route_metrics(), *(each for each in answers if isinstance(each, SessionRouteMetrics))]
-        silent = [session for session, each in zip(open_ones, answers, strict=True) if isinstance(each, BaseException)]
-        return GlobalRouteMetrics(counts=sum_of([each.counts for each in told]), sessions=told, silent=silent)
 
     # -- the runtime ------------------------------------------------------------------------------------------
 

@@ -30,9 +30,10 @@ from sylk_ray.context_window.memory import ContextMemory
 from sylk_ray.context_window.policies import POLICIES, ContextPolicy, InvalidPolicy, policy_of
 from sylk_ray.context_window.records import Checkpoint, Compaction, ContextState, Moment, Reason, Report
 from sylk_ray.context_window.roles import Compactor, HandOff, Sink, Summariser
-from sylk_ray.context_window.routing_knowledge import Bounds, Routing, RoutingKnowledge
+from sylk_ray.context_window.routing_knowledge import OTHERS, Bounds, Routing, RoutingKnowledge
 
 __all__ = [
+    "OTHERS",
     "POLICIES",
     "Bounds",
     "Checkpoint",

@@ -60,7 +60,7 @@ class RouteCache:
 
     def get(self, text: str) -> Route | None:
         """Where this text went before, with other spaces or not."""
-        key = _key(text)
+        key = same_text(text)
         route = self._routes.get(key)
         if route is None and self._shared is not None:
             route = self._shared.peek(text)
@@ -73,11 +73,11 @@ class RouteCache:
 
     def peek(self, text: str) -> Route | None:
         """As ``get`` from its own routes, and changes nothing, not even the statistics."""
-        return self._routes.peek(_key(text))
+        return self._routes.peek(same_text(text))
 
     def put(self, text: str, route: Route) -> bool:
         """Whether it was kept: a guess, and a text that is too long, are not."""
-        key = _key(text)
+        key = same_text(text)
         if not route.confident or len(key) > LONGEST:
             return False
         self._routes.put(key, route, ttl_s=self._ttl_s)
@@ -111,6 +111,6 @@ class RouteCache:
         return dropped
 
 
-def _key(text: str) -> str:
-    """Capitals count: they are what tells an identifier from a word."""
+def same_text(text: str) -> str:
+    """The same for a text with other spaces. Capitals count: they are what tells an identifier from a word."""
     return " ".join(text.split())

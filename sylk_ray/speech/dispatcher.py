@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 import msgspec
 
-from sylk_ray.context_window import Routing
+from sylk_ray.context_window import OTHERS, Routing
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import Hooks, PostDispatch, PostRoute, PreDispatch, PreRoute
 from sylk_ray.messaging import Address, DeadlinePassed, Request, current_trace
@@ -29,8 +29,7 @@ SHOWN = 200
 PATIENT_S = 30.0
 """Who waits for less, and has no answer, has learnt nothing of the agent's health."""
 MOST_TARGETS = 100
-OTHERS = "(others)"
-"""Under which more targets than that are counted."""
+"""More than that are counted as OTHERS."""
 
 
 class Asking(Protocol):

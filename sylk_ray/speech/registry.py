@@ -6,6 +6,7 @@ import hashlib
 
 from sylk_ray.messaging import Address, Message, Request, said_by
 from sylk_ray.routing import INTENTS, Route
+from sylk_ray.routing.route_cache import same_text
 
 
 class RegisterAgent(Request[None], frozen=True):
@@ -43,7 +44,7 @@ class LearnRoute(Message, frozen=True):
 
 
 class GetSharedRoutes(Request[dict[str, Route]], frozen=True):
-    """To the Guide: the routes that were learnt in all sessions, by key, the latest at the end."""
+    """To the Guide: the routes that were learnt in all sessions, by key, the latest first."""
 
     flow = said_by("router", to="guide")
 
@@ -73,4 +74,4 @@ def shareable(route: Route) -> Route | None:
 
 def key_of(text: str) -> str:
     """The same for a text with other spaces, and of no use to whoever wants to know the text."""
-    return hashlib.blake2b(" ".join(text.split()).encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return hashlib.blake2b(same_text(text).encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -9,7 +9,7 @@ from typing import ClassVar
 import msgspec
 import pytest
 
-from actors import guide as guide_module
+from actors import guide_desk
 from actors.guide import Guide
 from actors.job_messages import ContinueJob, HaltJob, RunJob
 from actors.job_runner import JobRunner
@@ -225,12 +225,12 @@ async def test_a_shared_agent_is_registered_and_spoken_to(host):
 
 
 async def test_routes_that_sessions_learn_are_kept_for_the_others_and_bounded(host, monkeypatch):
-    monkeypatch.setattr(guide_module, "SHARED_ROUTES", 2)
+    monkeypatch.setattr(guide_desk, "SHARED_ROUTES", 2)
     router = Address("s-1", "router", "main")
-    for text in ("a", "b", "a", "c"):
-        await host.tell(router, GUIDE, LearnRoute(text, Route(target="tester", confidence=0.9)), timeout=5)
+    for key in ("a", "b", "a", "c"):
+        await host.tell(router, GUIDE, LearnRoute(key, Route(target="tester", confidence=0.9)), timeout=5)
     routes = await host.ask(router, GUIDE, GetSharedRoutes(), timeout=5)
-    assert list(routes) == ["a", "c"]
+    assert list(routes) == ["c", "a"]
 
 
 async def test_names_that_mean_someone_already_cannot_be_registered(host):
