@@ -96,6 +96,10 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     type: NodeType
     scope: str = ""
     """What it belongs to, and is searched and dropped with: a repository's root for code, a session for history."""
+    name: str = ""
+    """What it is called: a symbol's name, a decision's title."""
+    path: str = ""
+    """Where it stands within its scope, with forward slashes; files and folders can be asked for by it."""
     content: str = ""
     """What it says; hashed and split into the words that the gate knows it by."""
     metadata: dict[str, Any] = {}

@@ -1,0 +1,112 @@
+"""Edges in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from sylk_ray.knowledge.model import Edge, EdgeType
+from sylk_ray.knowledge.store import nodes
+from sylk_ray.knowledge.store.database import Database, Row
+from sylk_ray.knowledge.store.rules import check_edge
+
+_SELECT = (
+    "SELECT edges.id, one.id, other.id, edges.type, weight, edges.metadata, edges.created_at"
+    " FROM edges JOIN nodes one ON one.key = edges.source JOIN nodes other ON other.key = edges.target"
+)
+_json = msgspec.json.Encoder()
+
+
+class Joined(msgspec.Struct, frozen=True):
+    """An edge as the graph has it: by the keys of its ends."""
+
+    id: int
+    source: int
+    target: int
+    type: EdgeType
+    weight: float
+
+
+def _edge(row: Row) -> Edge:
+    number, source, target, kind, weight, metadata, created = row
+    return Edge(
+        source=source,
+        target=target,
+        type=EdgeType(kind),
+        weight=weight,
+        metadata=msgspec.json.decode(metadata),
+        id=number,
+        created_at=created,
+    )
+
+
+def insert(database: Database, edges: Sequence[Edge], now: float) -> list[Joined]:
+    """Store edges; one that is there with the same ends and type gets the new weight and metadata.
+
+    Raises UnknownNode for an end that is not there, InvalidEdge for one that may not be; then none is stored.
+    """
+    with database.transaction() as connection:
+        ends = nodes.keys_of(database, {end for edge in edges for end in (edge.source, edge.target)})
+        made: list[Joined] = []
+        for edge in edges:
+            for end in (edge.source, edge.target):
+                if end not in ends:
+                    raise nodes.unknown(end)
+            source, target = ends[edge.source], ends[edge.target]
+            check_edge(edge.type, edge.weight, (edge.source, source[1]), (edge.target, target[1]))
+            number = connection.execute(
+                "INSERT INTO edges(source, target, type, weight, metadata, across, created_at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(source, target, type)"
+                " DO UPDATE SET weight = excluded.weight, metadata = excluded.metadata RETURNING id",
+                (
+                    source[0],
+                    target[0],
+                    edge.type.value,
+                    edge.weight,
+                    _json.encode(edge.metadata).decode(),
+                    source[1:] != target[1:],
+                    now,
+                ),
+            ).fetchone()[0]
+            made.append(Joined(number, source[0], target[0], edge.type, edge.weight))
+    return made
+
+
+def delete(database: Database, numbers: Iterable[int]) -> list[int]:
+    """Remove edges; returns the numbers of those that were there."""
+    gone: list[int] = []
+    with database.transaction() as connection:
+        for number in numbers:
+            if connection.execute("DELETE FROM edges WHERE id = ?", (number,)).rowcount:
+                gone.append(number)
+    return gone
+
+
+def get(database: Database, number: int) -> Edge | None:
+    """The edge with a number."""
+    rows = database.rows(f"{_SELECT} WHERE edges.id = ?", (number,))
+    return _edge(rows[0]) if rows else None
+
+
+def between(database: Database, source: str, target: str) -> list[Edge]:
+    """The edges from one node to another."""
+    return [_edge(row) for row in database.rows(f"{_SELECT} WHERE one.id = ? AND other.id = ?", (source, target))]
+
+
+def outgoing(database: Database, name: str, types: Collection[EdgeType] = ()) -> list[Edge]:
+    """The edges from a node, of any type or of these."""
+    return _at(database, "one", name, types)
+
+
+def incoming(database: Database, name: str, types: Collection[EdgeType] = ()) -> list[Edge]:
+    """The edges to a node, of any type or of these."""
+    return _at(database, "other", name, types)
+
+
+def _at(database: Database, end: str, name: str, types: Collection[EdgeType]) -> list[Edge]:
+    kinds = f" AND edges.type IN ({', '.join('?' * len(types))})" if types else ""
+    rows = database.rows(
+        f"{_SELECT} WHERE {end}.id = ?{kinds} ORDER BY edges.id", (name, *(each.value for each in types))
+    )
+    return [_edge(row) for row in rows]

@@ -1,0 +1,182 @@
+"""Nodes in the file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+import xxhash
+
+from sylk_ray.knowledge.model import Domain, Node, NodeType
+from sylk_ray.knowledge.store.database import Database, Row
+from sylk_ray.knowledge.store.errors import DuplicateNode, UnknownNode
+from sylk_ray.knowledge.store.rules import check_node
+
+_COLUMNS = (
+    "key, id, domain, type, scope, name, path, content, content_hash, metadata, created_at, updated_at, accessed_at"
+)
+_SELECT = f"SELECT {_COLUMNS} FROM nodes"
+_json = msgspec.json.Encoder()
+
+
+def content_hash(content: str) -> str:
+    """16 hexadecimal digits of xxh3-64."""
+    return xxhash.xxh3_64_hexdigest(content.encode("utf-8", "surrogatepass"))
+
+
+def _node(row: Row) -> Node:
+    key, name, domain, kind, scope, called, path, content, digest, metadata, created, updated, accessed = row
+    return Node(
+        id=name,
+        domain=Domain(domain),
+        type=NodeType(kind),
+        scope=scope,
+        name=called,
+        path=path,
+        content=content,
+        metadata=msgspec.json.decode(metadata),
+        content_hash=digest,
+        key=key,
+        created_at=created,
+        updated_at=updated,
+        accessed_at=accessed,
+    )
+
+
+def insert(database: Database, nodes: Sequence[Node], embedded: Collection[str], now: float) -> list[int]:
+    """Store new nodes; returns their keys, in order. Raises DuplicateNode and InvalidNode; then none is stored."""
+    for node in nodes:
+        check_node(node)
+    keys: list[int] = []
+    with database.transaction() as connection:
+        for node in nodes:
+            digest = node.content_hash or content_hash(node.content)
+            try:
+                made = connection.execute(
+                    "INSERT INTO nodes(id, domain, type, scope, name, path, content, content_hash, metadata, embedded,"
+                    " created_at, updated_at, accessed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        node.id,
+                        node.domain.value,
+                        node.type.value,
+                        node.scope,
+                        node.name,
+                        node.path,
+                        node.content,
+                        digest,
+                        _json.encode(node.metadata).decode(),
+                        node.id in embedded,
+                        now,
+                        now,
+                        now,
+                    ),
+                )
+            except sqlite3.IntegrityError as problem:
+                raise DuplicateNode(
+                    f"there is a node {node.id!r} already", hint="Update it, or choose another id."
+                ) from problem
+            keys.append(int(made.lastrowid or 0))
+    return keys
+
+
+def update(database: Database, node: Node, embedded: bool, now: float) -> Node:
+    """Put another content, name, place, type and metadata in a node's place; its domain and scope stay.
+
+    Raises UnknownNode, InvalidNode.
+    """
+    check_node(node)
+    digest = content_hash(node.content)
+    with database.transaction() as connection:
+        done = connection.execute(
+            "UPDATE nodes SET type = ?, name = ?, path = ?, content = ?, content_hash = ?, metadata = ?, embedded = ?,"
+            " updated_at = ? WHERE id = ? AND domain = ? AND scope = ?",
+            (
+                node.type.value,
+                node.name,
+                node.path,
+                node.content,
+                digest,
+                _json.encode(node.metadata).decode(),
+                embedded,
+                now,
+                node.id,
+                node.domain.value,
+                node.scope,
+            ),
+        )
+        if not done.rowcount:
+            raise unknown(node.id)
+    return get(database, node.id)
+
+
+def delete(database: Database, keys: Iterable[int]) -> None:
+    """Remove nodes with their edges, provenance and conflicts."""
+    with database.transaction() as connection:
+        connection.executemany("DELETE FROM nodes WHERE key = ?", [(key,) for key in keys])
+
+
+def touch(database: Database, name: str, now: float) -> None:
+    """Note that a node was used. Raises UnknownNode."""
+    with database.transaction() as connection:
+        if not connection.execute("UPDATE nodes SET accessed_at = ? WHERE id = ?", (now, name)).rowcount:
+            raise unknown(name)
+
+
+def get(database: Database, name: str) -> Node:
+    """The node with an id. Raises UnknownNode."""
+    rows = database.rows(f"{_SELECT} WHERE id = ?", (name,))
+    if not rows:
+        raise unknown(name)
+    return _node(rows[0])
+
+
+def find(database: Database, names: Iterable[str]) -> dict[str, Node]:
+    """Those that are there, by id."""
+    return {row[1]: _node(row) for row in database.rows_in(f"{_SELECT} WHERE id IN ({{}})", names)}
+
+
+def by_key(database: Database, keys: Iterable[int]) -> dict[int, Node]:
+    """Those that are there, by key."""
+    return {row[0]: _node(row) for row in database.rows_in(f"{_SELECT} WHERE key IN ({{}})", keys)}
+
+
+def keys_of(database: Database, names: Iterable[str]) -> dict[str, tuple[int, Domain, str]]:
+    """Key, domain and scope of those that are there, by id."""
+    rows = database.rows_in("SELECT id, key, domain, scope FROM nodes WHERE id IN ({})", names)
+    return {name: (key, Domain(domain), scope) for name, key, domain, scope in rows}
+
+
+def select(
+    database: Database,
+    *,
+    domain: Domain | None = None,
+    types: Collection[NodeType] = (),
+    scope: str | None = None,
+    path: str | None = None,
+    name: str | None = None,
+    digest: str | None = None,
+    limit: int | None = None,
+) -> list[Node]:
+    """Nodes with all that is given, in the order in which they were stored."""
+    wanted = [
+        ("domain", domain.value if domain else None),
+        ("scope", scope),
+        ("path", path),
+        ("name", name),
+        ("content_hash", digest),
+    ]
+    given = [(column, value) for column, value in wanted if value is not None]
+    conditions = [f"{column} = ?" for column, _ in given]
+    values: list[object] = [value for _, value in given]
+    if types:
+        conditions.append(f"type IN ({', '.join('?' * len(types))})")
+        values += [each.value for each in types]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    values.append(-1 if limit is None else limit)
+    return [_node(row) for row in database.rows(f"{_SELECT}{where} ORDER BY key LIMIT ?", values)]
+
+
+def unknown(name: str) -> UnknownNode:
+    """What to raise for an id that is not there."""
+    return UnknownNode(f"there is no node {name!r}", hint="It was never stored, or has been deleted.")
