@@ -1,0 +1,496 @@
+"""What every vector store must do. A new implementation joins by a line in ``KINDS``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sylk_ray.knowledge.vectors import (
+    All,
+    AnyOf,
+    Condition,
+    Equals,
+    InvalidVector,
+    KeyIn,
+    NoneOf,
+    Not,
+    Point,
+    Query,
+    RebuildOver,
+    RebuildUnderWay,
+    Some,
+    Sparse,
+    StoreClosed,
+    VectorSpace,
+    VectorSpaceChanged,
+    VectorStore,
+    Within,
+    holds,
+    open_vectors,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect", "ignore:Local mode")
+
+SPACE = VectorSpace(dimensions=8, model="small-1")
+LARGER = VectorSpace(dimensions=12, model="small-2")
+RANDOM = np.random.default_rng(20261122)
+PAYLOADS = (
+    {"type": "function", "language": "python", "path": "src/a/b.py", "session": "s1", "tests": False},
+    {"type": "function", "language": "go", "path": "src/ab/c.go", "tests": True},
+    {"type": "file", "language": "python", "path": "src/a", "session": "s2", "tests": False},
+    {"type": "section", "path": "docs/x.md"},
+    {"type": "decision", "session": "s1"},
+    {},
+)
+
+
+def edge(home: Path, space: VectorSpace = SPACE, *, serve_changed: bool = False) -> VectorStore:
+    return open_vectors(home, "code", space, serve_changed=serve_changed)
+
+
+def server(home: Path, space: VectorSpace = SPACE, *, serve_changed: bool = False) -> VectorStore:
+    from qdrant_client import QdrantClient
+
+    from sylk_ray.knowledge.vectors.server import ServerVectors
+
+    client = QdrantClient(path=str(home / "server"))
+    return ServerVectors(client, "code", space, serve_changed=serve_changed)
+
+
+Opening = Callable[..., VectorStore]
+KINDS: dict[str, Opening] = {"edge": edge, "server": server}
+
+
+@pytest.fixture(params=list(KINDS))
+def opening(request) -> Opening:
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def store(opening, tmp_path) -> Iterator[VectorStore]:
+    with opening(tmp_path) as store:
+        yield store
+
+
+def unit(*at: int, dimensions: int = SPACE.dimensions) -> np.ndarray:
+    """A vector of length 1 that points evenly along those axes."""
+    vector = np.zeros(dimensions, dtype=np.float32)
+    vector[list(at)] = 1 / np.sqrt(len(at))
+    return vector
+
+
+def words(**weights: float) -> Sparse:
+    return Sparse(
+        np.array([int(each[1:]) for each in weights], dtype=np.uint32),
+        np.array(list(weights.values()), dtype=np.float32),
+    )
+
+
+def keys_of(hits) -> list[int]:
+    return [each.key for each in hits]
+
+
+def found(store: VectorStore, scope: str = "r", **query) -> list[int]:
+    return keys_of(store.search(scope, Query(**query)))
+
+
+def test_the_nearest_come_first_with_their_cosine(store):
+    store.upsert("r", [Point(key=1, dense=unit(0)), Point(key=2, dense=unit(0, 1) * 5), Point(key=3, dense=unit(2))])
+    hits = store.search("r", Query(dense=unit(0) * 3, k=2))
+    assert keys_of(hits) == [1, 2]
+    assert [each.score for each in hits] == pytest.approx([1.0, 0.7071], abs=1e-4)
+    assert hits[0].payload is None
+
+
+def test_what_scores_too_low_is_no_hit(store):
+    store.upsert("r", [Point(key=1, dense=unit(0)), Point(key=2, dense=unit(0, 1)), Point(key=3, dense=unit(2))])
+    assert found(store, dense=unit(0), min_score=0.5) == [1, 2]
+    assert found(store, dense=unit(0), min_score=0.9) == [1]
+
+
+def test_a_large_answer_is_that_of_comparing_with_every_vector(store):
+    vectors = RANDOM.standard_normal((300, 8)).astype(np.float32)
+    store.upsert("r", [Point(key=n + 1, dense=each) for n, each in enumerate(vectors)])
+    asked = RANDOM.standard_normal(8).astype(np.float32)
+    scores = vectors @ asked / np.linalg.norm(vectors, axis=1)
+    assert found(store, dense=asked, k=20) == [int(n) + 1 for n in np.argsort(-scores)[:20]]
+
+
+def test_a_payload_comes_with_a_hit_when_it_is_asked_for(store):
+    store.upsert("r", [Point(key=1, dense=unit(0), payload=PAYLOADS[0])])
+    assert store.search("r", Query(dense=unit(0), with_payload=True))[0].payload == PAYLOADS[0]
+
+
+def test_a_rare_word_weighs_more_than_one_that_many_have(store):
+    store.upsert("r", [Point(key=n, sparse=words(w1=1.0)) for n in range(1, 20)])
+    store.upsert("r", [Point(key=20, sparse=words(w2=1.0))])
+    hits = store.search("r", Query(sparse=words(w1=1.0, w2=1.0), k=50))
+    assert hits[0].key == 20
+    assert hits[0].score > 3 * hits[1].score
+    assert len(hits) == 20
+
+
+def test_how_rare_a_word_is_is_counted_in_its_scope(store):
+    store.upsert("r", [Point(key=1, sparse=words(w1=1.0)), Point(key=2, sparse=words(w2=1.0))])
+    before = store.search("r", Query(sparse=words(w1=1.0)))
+    store.upsert("other", [Point(key=n, sparse=words(w1=1.0)) for n in range(1, 200)])
+    assert store.search("r", Query(sparse=words(w1=1.0))) == before
+
+
+def test_a_point_without_any_of_the_words_is_no_hit(store):
+    store.upsert("r", [Point(key=1, sparse=words(w1=1.0)), Point(key=2, sparse=words(w7=1.0)), Point(key=3)])
+    assert found(store, sparse=words(w7=1.0, w9=2.0)) == [2]
+    assert found(store, sparse=words()) == []
+
+
+def test_many_queries_are_answered_in_their_order(store):
+    store.upsert("r", [Point(key=n + 1, dense=unit(n), sparse=Sparse(*arrays({n: 1.0}))) for n in range(8)])
+    queries = [
+        Query(dense=unit(3), k=1),
+        Query(sparse=words(w5=1.0)),
+        Query(sparse=words()),
+        Query(dense=unit(0), k=1, where=Not(KeyIn(frozenset({1}))), min_score=0.5),
+        Query(dense=unit(6), k=1, with_payload=True),
+    ]
+    answers = store.search_many("r", queries)
+    assert [keys_of(each) for each in answers] == [[4], [6], [], [], [7]]
+    assert (answers[0][0].payload, answers[4][0].payload) == (None, {})
+    assert store.search_many("r", []) == []
+
+
+def arrays(weights: dict[int, float]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array(list(weights), dtype=np.uint32), np.array(list(weights.values()), dtype=np.float32)
+
+
+def test_scopes_do_not_see_each_other(store):
+    store.upsert("one", [Point(key=1, dense=unit(0), payload={"type": "file"})])
+    store.upsert("two", [Point(key=1, dense=unit(1)), Point(key=2, dense=unit(0))])
+    assert found(store, "one", dense=unit(0)) == [1]
+    assert store.search("two", Query(dense=unit(0)))[0].key == 2
+    store.delete("one", [1, 2])
+    assert (store.count("one"), store.count("two")) == (0, 2)
+    assert store.scopes() == ["one", "two"]
+
+
+def test_a_scope_that_there_is_not_is_empty(store):
+    assert store.search("none", Query(dense=unit(0))) == []
+    assert store.search_many("none", [Query(dense=unit(0))]) == [[]]
+    assert (store.get("none", [1]), list(store.keys("none")), store.count("none")) == ([], [], 0)
+    assert store.stats("none").points == 0
+    store.delete("none", [1])
+    store.flush("none")
+    store.drop("none")
+    assert not store.optimize("none")
+    assert store.scopes() == []
+
+
+def test_a_point_comes_back_whole_and_of_unit_length(store):
+    store.upsert(
+        "r",
+        [
+            Point(key=7, dense=unit(0, 1) * 4, sparse=Sparse(*arrays({9: 2.0, 3: 0.5})), payload=PAYLOADS[0]),
+            Point(key=2**63 - 1),
+            Point(key=3, sparse=words(w1=1.0)),
+        ],
+    )
+    seven, largest, three = store.get("r", [7, 8, 2**63 - 1, 3])
+    assert (seven.key, largest.key, three.key) == (7, 2**63 - 1, 3)
+    assert seven.dense == pytest.approx(unit(0, 1))
+    assert seven.sparse is not None
+    assert dict(zip(seven.sparse.indices.tolist(), seven.sparse.values.tolist(), strict=True)) == {9: 2.0, 3: 0.5}
+    assert seven.payload == PAYLOADS[0]
+    assert (largest.dense, largest.sparse, largest.payload) == (None, None, {})
+    assert three.dense is None
+
+
+def test_a_point_that_is_stored_again_is_replaced_whole(store):
+    store.upsert("r", [Point(key=1, dense=unit(0), sparse=words(w1=1.0), payload={"type": "file", "session": "s"})])
+    store.upsert("r", [Point(key=1, dense=unit(1), payload={"type": "function"})])
+    (point,) = store.get("r", [1])
+    assert (point.sparse, point.payload) == (None, {"type": "function"})
+    assert store.search("r", Query(dense=unit(1)))[0].score == pytest.approx(1.0, abs=1e-5)
+    assert found(store, sparse=words(w1=1.0)) == []
+    assert store.count("r") == 1
+
+
+def test_keys_are_all_and_ascend(store):
+    keys = [5, 1, 2**40, 70, 3]
+    store.upsert("r", [Point(key=key, dense=unit(0)) for key in keys])
+    store.delete("r", [70, 71])
+    assert list(store.keys("r")) == sorted({*keys} - {70})
+
+
+def test_more_points_than_a_batch_are_all_stored_read_and_deleted(store):
+    count = 1300
+    store.upsert("r", [Point(key=n, dense=unit(n % 8), payload={"type": "file"}) for n in range(1, count + 1)])
+    assert list(store.keys("r")) == list(range(1, count + 1))
+    assert len(store.get("r", range(1, count + 1))) == count
+    store.delete("r", range(2, count + 1))
+    assert list(store.keys("r")) == [1]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Point(key=0, dense=unit(0)),
+        Point(key=2**63, dense=unit(0)),
+        Point(key=1, dense=unit(0, dimensions=9)),
+        Point(key=1, dense=np.full(8, np.nan, dtype=np.float32)),
+        Point(key=1, sparse=Sparse(np.array([3, 3], dtype=np.uint32), np.ones(2, dtype=np.float32))),
+        Point(key=1, sparse=Sparse(np.array([3], dtype=np.uint32), np.ones(2, dtype=np.float32))),
+        Point(key=1, sparse=Sparse(np.array([3], dtype=np.uint32), np.array([np.inf], dtype=np.float32))),
+    ],
+)
+def test_a_point_that_does_not_fit_is_refused_and_nothing_is_stored(store, bad):
+    with pytest.raises(InvalidVector):
+        store.upsert("r", [Point(key=5, dense=unit(0)), bad])
+    assert store.count("r") == 0
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Query(),
+        Query(dense=unit(0), sparse=words(w1=1.0)),
+        Query(dense=unit(0), k=0),
+        Query(dense=unit(0, dimensions=3)),
+        Query(sparse=Sparse(np.array([3, 3], dtype=np.uint32), np.ones(2, dtype=np.float32))),
+    ],
+)
+def test_a_query_that_does_not_fit_is_refused(store, bad):
+    store.upsert("r", [Point(key=5, dense=unit(0))])
+    with pytest.raises(InvalidVector):
+        store.search("r", bad)
+    with pytest.raises(InvalidVector):
+        store.search_many("r", [Query(dense=unit(0)), bad])
+
+
+CONDITIONS: list[Condition] = [
+    Equals("type", "function"),
+    Equals("tests", True),
+    Equals("tests", False),
+    AnyOf("language", ("go", "rust")),
+    AnyOf("language", ()),
+    NoneOf("language", ("go", "rust")),
+    NoneOf("language", ()),
+    KeyIn(frozenset({2, 4, 99})),
+    KeyIn(frozenset()),
+    Within("src/a"),
+    Within("src/a/"),
+    Within("src"),
+    Within(""),
+    Within("sr"),
+    All(()),
+    Some(()),
+    Not(Equals("session", "s1")),
+    Not(Within("src/a")),
+    All((Equals("language", "python"), Within("src"), Not(Equals("tests", True)))),
+    Some((Equals("session", "s1"), Within("docs"))),
+    Not(Some((KeyIn(frozenset({1})), All((Equals("type", "file"), AnyOf("language", ("python",))))))),
+]
+
+
+@pytest.fixture(params=list(KINDS), scope="module")
+def filled(request, tmp_path_factory) -> Iterator[VectorStore]:
+    with KINDS[request.param](tmp_path_factory.mktemp("filled")) as store:
+        store.upsert("r", [Point(key=n + 1, dense=unit(0), payload=each) for n, each in enumerate(PAYLOADS)])
+        yield store
+
+
+def expected(condition: Condition) -> list[int]:
+    return [n + 1 for n, each in enumerate(PAYLOADS) if holds(condition, n + 1, each)]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=str)
+def test_a_condition_finds_what_it_says(filled, condition):
+    assert sorted(found(filled, dense=unit(0), where=condition, k=50)) == expected(condition)
+    assert filled.count("r", condition) == len(expected(condition))
+
+
+leaves = st.one_of(
+    st.builds(Equals, st.just("type"), st.sampled_from(["function", "file", "decision", "none"])),
+    st.builds(Equals, st.just("tests"), st.booleans()),
+    st.builds(AnyOf, st.sampled_from(["language", "session"]), st.lists(st.sampled_from(["go", "s1"])).map(tuple)),
+    st.builds(NoneOf, st.sampled_from(["language", "session"]), st.lists(st.sampled_from(["go", "s1"])).map(tuple)),
+    st.builds(KeyIn, st.frozensets(st.integers(1, 8))),
+    st.builds(Within, st.sampled_from(["", "src", "src/a", "src/a/b.py", "docs/x", "a"])),
+)
+conditions = st.recursive(
+    leaves,
+    lambda parts: st.one_of(
+        st.builds(All, st.lists(parts, max_size=3).map(tuple)),
+        st.builds(Some, st.lists(parts, max_size=3).map(tuple)),
+        st.builds(Not, parts),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(condition=conditions)
+def test_any_condition_finds_what_it_says(filled, condition):
+    assert sorted(found(filled, dense=unit(0), where=condition, k=50)) == expected(condition)
+
+
+def test_what_was_flushed_is_there_when_it_is_opened_again(opening, tmp_path):
+    with opening(tmp_path) as store:
+        store.upsert("r", [Point(key=1, dense=unit(0), payload=PAYLOADS[0]), Point(key=2, dense=unit(1))])
+        store.delete("r", [2])
+        store.flush("r")
+    with opening(tmp_path) as store:
+        assert store.scopes() == ["r"]
+        assert found(store, dense=unit(0), where=Within("src")) == [1]
+
+
+def test_a_closed_store_says_so(opening, tmp_path):
+    store = opening(tmp_path)
+    store.upsert("r", [Point(key=1, dense=unit(0))])
+    store.close()
+    store.close()
+    for use in (
+        lambda: store.upsert("r", [Point(key=1, dense=unit(0))]),
+        lambda: store.search("r", Query(dense=unit(0))),
+        lambda: store.drop("r"),
+        lambda: store.scopes(),
+    ):
+        with pytest.raises(StoreClosed):
+            use()
+
+
+def test_a_dropped_scope_is_gone_and_may_begin_again(opening, tmp_path):
+    with opening(tmp_path) as store:
+        store.upsert("r", [Point(key=1, dense=unit(0))])
+        store.upsert("kept", [Point(key=1, dense=unit(0))])
+        store.drop("r")
+        assert store.scopes() == ["kept"]
+        assert found(store, dense=unit(0)) == []
+        store.upsert("r", [Point(key=2, dense=unit(0))])
+        assert list(store.keys("r")) == [2]
+        store.drop("r")
+    with opening(tmp_path) as store:
+        assert store.scopes() == ["kept"]
+
+
+def test_stats_say_how_many_points_there_are(store):
+    store.upsert("r", [Point(key=n, dense=unit(0)) for n in range(1, 8)])
+    assert store.stats("r").points == 7
+    assert store.stats("r").indexed <= 14
+
+
+@pytest.mark.parametrize("other", [LARGER, VectorSpace(dimensions=8, model="small-2")], ids=["dimensions", "model"])
+def test_vectors_of_another_space_are_an_error_unless_they_are_to_be_served(opening, tmp_path, other):
+    with opening(tmp_path) as store:
+        store.upsert("r", [Point(key=1, dense=unit(0))])
+    with pytest.raises(VectorSpaceChanged) as raised:
+        opening(tmp_path, other)
+    assert "'r'" in raised.value.message
+    assert "small-2" in raised.value.message
+    with opening(tmp_path, other, serve_changed=True) as store:
+        assert found(store, dense=unit(0)) == [1]
+        assert (store.space_of("r"), store.space_of("new")) == (SPACE, other)
+
+
+def test_a_rebuild_serves_the_old_vectors_until_it_is_finished(opening, tmp_path):
+    with opening(tmp_path) as store:
+        store.upsert("r", [Point(key=1, dense=unit(0)), Point(key=2, dense=unit(1))])
+    with opening(tmp_path, LARGER, serve_changed=True) as store:
+        with store.begin_rebuild("r") as rebuild:
+            rebuild.upsert([Point(key=n, dense=unit(11, dimensions=12)) for n in (1, 3, 4)])
+            rebuild.delete([4])
+            assert found(store, dense=unit(0), k=1) == [1]
+            store.delete("r", [2])
+            assert list(store.keys("r")) == [1]
+            rebuild.finish()
+        assert list(store.keys("r")) == [1, 3]
+        assert store.space_of("r") == LARGER
+        assert sorted(found(store, dense=unit(11, dimensions=12))) == [1, 3]
+    with opening(tmp_path, LARGER) as store:
+        assert list(store.keys("r")) == [1, 3]
+
+
+def test_an_abandoned_rebuild_leaves_everything_as_it_was(opening, tmp_path):
+    with opening(tmp_path) as store:
+        store.upsert("r", [Point(key=1, dense=unit(0))])
+        with store.begin_rebuild("r") as rebuild:
+            rebuild.upsert([Point(key=9, dense=unit(1))])
+        assert list(store.keys("r")) == [1]
+        with store.begin_rebuild("r", LARGER) as rebuild:
+            rebuild.upsert([Point(key=9, dense=unit(1, dimensions=12))])
+    with opening(tmp_path) as store:
+        assert list(store.keys("r")) == [1]
+        with store.begin_rebuild("r") as rebuild:
+            rebuild.finish()
+        assert list(store.keys("r")) == []
+
+
+def test_a_scope_may_begin_by_a_rebuild_and_be_written_to_meanwhile(store):
+    with store.begin_rebuild("r") as rebuild:
+        rebuild.upsert([Point(key=1, dense=unit(0))])
+        assert store.scopes() == []
+        store.upsert("r", [Point(key=2, dense=unit(0))])
+        assert list(store.keys("r")) == [2]
+        rebuild.finish()
+    assert list(store.keys("r")) == [1]
+
+
+def test_one_rebuild_of_a_scope_at_a_time(store):
+    store.upsert("r", [Point(key=1, dense=unit(0))])
+    first = store.begin_rebuild("r")
+    with pytest.raises(RebuildUnderWay):
+        store.begin_rebuild("r")
+    store.begin_rebuild("other").abandon()
+    first.abandon()
+    with pytest.raises(RebuildOver):
+        first.upsert([Point(key=2, dense=unit(0))])
+    with store.begin_rebuild("r") as second:
+        second.finish()
+        with pytest.raises(RebuildOver):
+            second.finish()
+
+
+def test_a_rebuild_of_a_scope_that_was_dropped_is_over(store):
+    store.upsert("r", [Point(key=1, dense=unit(0))])
+    with store.begin_rebuild("r") as rebuild:
+        rebuild.upsert([Point(key=2, dense=unit(0))])
+        store.drop("r")
+        with pytest.raises(RebuildOver):
+            rebuild.finish()
+    assert store.scopes() == []
+
+
+def test_a_rebuild_refuses_vectors_of_the_old_space(store):
+    with store.begin_rebuild("r", LARGER) as rebuild, pytest.raises(InvalidVector):
+        rebuild.upsert([Point(key=1, dense=unit(0))])
+
+
+def test_threads_search_and_write_beside_each_other(store):
+    store.upsert("r", [Point(key=1, dense=unit(0))])
+    errors: list[BaseException] = []
+
+    def run(work: Callable[[int], None]) -> None:
+        try:
+            for n in range(15):
+                work(n)
+        except BaseException as error:
+            errors.append(error)
+
+    def search(n: int) -> None:
+        assert found(store, dense=unit(0), k=1) == [1]
+
+    def write(n: int) -> None:
+        store.upsert("r", [Point(key=2 + n, dense=unit(1 + n % 7))])
+        assert store.count("r", KeyIn(frozenset({2 + n}))) == 1
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in (search, search, write)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert errors == []
+    assert store.count("r") == 16
