@@ -314,6 +314,13 @@ class Graph:
             found += [[graph[index]] for [index] in loops if not any(graph[index] in group for group in found)]
         return sorted(found, key=len, reverse=True)[:limit]
 
+    def steps(
+        self, key: int, *, types: Collection[EdgeType] = (), direction: Direction = "both"
+    ) -> list[tuple[int, int, float]]:
+        """One step from a node: (key, the edge's number, its weight), in the order of the edges."""
+        with self._asking(key):
+            return [(far, arc.id, arc.weight) for far, arc in self._steps(key, types, direction)]
+
     @contextmanager
     def _asking(self, *keys: int) -> Generator[None]:
         with self._lock:

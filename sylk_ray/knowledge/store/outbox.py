@@ -26,10 +26,11 @@ class VectorRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Change(msgspec.Struct, frozen=True, array_like=True):
-    """Points to put in place of what is there, and points to remove."""
+    """Points to put in place of what is there, and points to remove; or the whole scope to drop, before both."""
 
     put: list[VectorRow] = []
     remove: list[int] = []
+    drop: bool = False
 
 
 class Pending(msgspec.Struct, frozen=True):

@@ -1,0 +1,339 @@
+"""The knowledge base: one thing to write to and to ask."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+
+from msgspec.structs import replace
+
+from sylk_ray.knowledge.carrying import Carrier
+from sylk_ray.knowledge.collections import Collections
+from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
+from sylk_ray.knowledge.encoding import encode
+from sylk_ray.knowledge.graph import Graph
+from sylk_ray.knowledge.model import Conflict, Domain, Edge, EdgeType, Node, NodeType, Provenance
+from sylk_ray.knowledge.seeking import Seeker
+from sylk_ray.knowledge.store import Database, StoreStatistics, edges, nodes, outbox, records, statistics
+from sylk_ray.knowledge.store.outbox import Change, VectorRow
+
+BATCH = 512
+"""Nodes that are embedded together."""
+
+Progress = Callable[[int, int], None]
+"""Called with how many are done and how many there are."""
+
+
+class KnowledgeBase:
+    """Nodes with their vectors and edges, in a directory that one process owns. Threads may share it.
+
+    A write that has returned is found by id, by vector and by graph, whatever happens to the process; one that has not
+    is found whole or not at all.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        embedder: Embedder | None = None,
+        former: Iterable[Embedder] = (),
+        vectors_at: str | None = None,
+        power: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Open a directory, made if there is none, and carry out what a crash has left undone.
+
+        ``former`` are models that vectors may still be of, and are searched with until they are made anew.
+        ``vectors_at`` is the URL of a Qdrant server; without it vectors are kept in the directory.
+        Raises StoreInUse, KnowledgeDamaged, KnowledgeTooNew, KnowledgeUnavailable, and the vector store's errors.
+        """
+        self.directory = directory
+        self.embedder = embedder or StaticEmbedder()
+        self._clock = clock
+        self._writing = threading.RLock()
+        self._after: list[Callable[[], None]] | None = None
+        """What is to be done when the transaction that is open has been committed."""
+        self._database = Database(directory / "knowledge.db", power=power)
+        try:
+            self._collections = Collections(vectors_at or directory / "vectors", self.embedder, former)
+            self.graph = Graph(self._database)
+            self.search = Seeker(self._collections, self.graph, self.by_key, self._edges_at)
+            self._carrier = Carrier(self._database, self._collections.of)
+            self._carrier.carry()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def close(self) -> None:
+        """Bring everything to the disk and let go of the directory."""
+        with self._writing:
+            try:
+                self._carrier.flush()
+            finally:
+                self._collections.close()
+                self._database.close()
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    # Nodes
+
+    def insert(self, given: Sequence[Node], *, embed: bool = True, progress: Progress | None = None) -> list[int]:
+        """Store new nodes in one transaction; returns their keys. Without ``embed`` no search by vector finds them.
+
+        Raises DuplicateNode, InvalidNode, EmbedderUnavailable; then none is stored.
+        """
+        with self._writing:
+            rows = self._encode(given, progress) if embed else []
+            with self._write() as after:
+                keys = nodes.insert(self._database, given, {node.id for node in given} if embed else (), self._clock())
+                self._note(given, keys, rows)
+                for place, members in _by_place(given, keys).items():
+                    after(partial(self.graph.add, place, members))
+        return keys
+
+    def put(self, given: Sequence[Node], *, embed: bool = True, progress: Progress | None = None) -> list[Node]:
+        """Store nodes, new or in place of those with the same ids, in one transaction; returns those that are new or
+        say something else than before. Raises as ``insert`` does."""
+        with self._writing:
+            known = nodes.find(self._database, [node.id for node in given])
+            fresh = [node for node in given if node.id not in known]
+            changed = [node for node in given if node.id in known and not _same(node, known[node.id])]
+            rows = self._encode([*fresh, *changed], progress) if embed else []
+            now = self._clock()
+            with self._write() as after:
+                made = nodes.insert(self._database, fresh, {node.id for node in fresh} if embed else (), now)
+                for place, members in _by_place(fresh, made).items():
+                    after(partial(self.graph.add, place, members))
+                kept = [nodes.update(self._database, node, embed, now).key for node in changed]
+                self._note([*fresh, *changed], [*made, *kept], rows)
+        return [*fresh, *changed]
+
+    def update(self, node: Node, *, embed: bool = True) -> Node:
+        """Put another content, name, place and metadata in a node's place. Raises UnknownNode, InvalidNode."""
+        with self._writing:
+            rows = self._encode([node], None) if embed else []
+            with self._write():
+                done = nodes.update(self._database, node, embed, self._clock())
+                self._note([node], [done.key], rows)
+        return done
+
+    def delete(self, names: Iterable[str]) -> int:
+        """Remove nodes with their edges, vectors, provenance and conflicts; those that are not there are no error.
+        Returns how many there were."""
+        with self._write() as after:
+            known = nodes.keys_of(self._database, names)
+            places: dict[tuple[Domain, str], list[int]] = {}
+            for key, domain, scope in known.values():
+                places.setdefault((domain, scope), []).append(key)
+            nodes.delete(self._database, [key for key, _, _ in known.values()])
+            for (domain, scope), keys in places.items():
+                outbox.note(self._database, domain, scope, Change(remove=keys))
+            after(partial(self.graph.remove, [key for key, _, _ in known.values()]))
+        return len(known)
+
+    def drop(self, domain: Domain, scope: str) -> int:
+        """Forget all of a scope; returns how many nodes it had."""
+        with self._write() as after:
+            keys = self._keys(domain, scope)
+            nodes.delete(self._database, keys)
+            outbox.note(self._database, domain, scope, Change(drop=True))
+            after(partial(self.graph.remove, keys))
+            after(partial(self.graph.forget, (domain.value, scope)))
+        return len(keys)
+
+    def get(self, name: str) -> Node:
+        """The node with an id. Raises UnknownNode."""
+        return nodes.get(self._database, name)
+
+    def find(self, names: Iterable[str]) -> dict[str, Node]:
+        """Those of these ids that there are."""
+        return nodes.find(self._database, names)
+
+    def by_key(self, keys: Iterable[int]) -> dict[int, Node]:
+        """Those of these keys that there are."""
+        return nodes.by_key(self._database, keys)
+
+    def select(
+        self,
+        *,
+        domain: Domain | None = None,
+        types: Collection[NodeType] = (),
+        scope: str | None = None,
+        path: str | None = None,
+        name: str | None = None,
+        content_hash: str | None = None,
+        limit: int | None = None,
+    ) -> list[Node]:
+        """Nodes with all that is given, in the order in which they were stored."""
+        return nodes.select(
+            self._database,
+            domain=domain,
+            types=types,
+            scope=scope,
+            path=path,
+            name=name,
+            digest=content_hash,
+            limit=limit,
+        )
+
+    def touch(self, name: str) -> None:
+        """Note that a node was used. Raises UnknownNode."""
+        nodes.touch(self._database, name, self._clock())
+
+    # Edges
+
+    def connect(self, given: Sequence[Edge], *, progress: Progress | None = None) -> list[int]:
+        """Store edges in one transaction; returns their numbers. One with the same ends and type takes the place of the
+        former. Raises UnknownNode, InvalidEdge; then none is stored."""
+        with self._write() as after:
+            made = edges.insert(self._database, given, self._clock())
+            after(partial(self.graph.connect, made))
+        if progress:
+            progress(len(made), len(given))
+        return [each.id for each in made]
+
+    def disconnect(self, numbers: Iterable[int]) -> int:
+        """Remove edges; returns how many there were."""
+        with self._write() as after:
+            gone = edges.delete(self._database, numbers)
+            after(partial(self.graph.disconnect, gone))
+        return len(gone)
+
+    def disconnect_between(self, source: str, target: str) -> int:
+        """Remove all edges from one node to another; returns how many there were."""
+        return self.disconnect(edge.id for edge in self.edges_between(source, target))
+
+    def edge(self, number: int) -> Edge | None:
+        """The edge with a number."""
+        return edges.get(self._database, number)
+
+    def edges_between(self, source: str, target: str) -> list[Edge]:
+        """The edges from one node to another."""
+        return edges.between(self._database, source, target)
+
+    def outgoing(self, name: str, types: Collection[EdgeType] = ()) -> list[Edge]:
+        """The edges from a node, of any type or of these."""
+        return edges.outgoing(self._database, name, types)
+
+    def incoming(self, name: str, types: Collection[EdgeType] = ()) -> list[Edge]:
+        """The edges to a node, of any type or of these."""
+        return edges.incoming(self._database, name, types)
+
+    # Where it comes from, and what contradicts it
+
+    def attribute(self, sources: Sequence[Provenance]) -> list[int]:
+        """Note where nodes come from. Raises UnknownNode; then none is noted."""
+        return records.attribute(self._database, sources)
+
+    def provenance(self, name: str) -> list[Provenance]:
+        """Where a node comes from."""
+        return records.provenance_of(self._database, name)
+
+    def report(self, conflict: Conflict) -> int:
+        """Note that two nodes contradict each other; returns the conflict's number. Raises UnknownNode."""
+        return records.detect(self._database, conflict, self._clock())
+
+    def resolve(self, number: int, resolution: str) -> bool:
+        """Note how a conflict was settled; false if there is none with this number."""
+        return records.resolve(self._database, number, resolution, self._clock())
+
+    def conflicts(self, name: str | None = None, *, open_only: bool = False) -> list[Conflict]:
+        """The conflicts of a node, or all."""
+        return records.conflicts_of(self._database, name, open_only=open_only)
+
+    # All of it
+
+    @contextmanager
+    def batch(self) -> Generator[None]:
+        """Everything written within happens, or nothing does; it is found by vector and graph when it has ended."""
+        with self._write():
+            yield
+
+    def statistics(self) -> StoreStatistics:
+        """How much there is."""
+        return statistics(self._database)
+
+    def flush(self) -> None:
+        """Bring the vectors to the disk."""
+        self._carrier.flush()
+
+    def vacuum(self) -> None:
+        """Give back the room of what was deleted, and build the vectors' indexes."""
+        self.flush()
+        self._collections.optimize()
+        self._database.outside("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._database.outside("VACUUM")
+
+    # Within
+
+    @contextmanager
+    def _write(self) -> Generator[Callable[[Callable[[], None]], None]]:
+        """A transaction; what it is given is called when the outermost one has been committed, and then the outbox is
+        carried out."""
+        with self._writing:
+            if self._after is not None:
+                yield self._after.append
+                return
+            after = self._after = list[Callable[[], None]]()
+            try:
+                with self._database.transaction():
+                    yield after.append
+            finally:
+                self._after = None
+            for call in after:
+                call()
+            self._carrier.carry()
+
+    def _encode(self, given: Sequence[Node], progress: Progress | None) -> list[VectorRow]:
+        """Rows in the nodes' order, without their keys."""
+        rows: dict[int, VectorRow] = {}
+        for (domain, scope), members in _by_place(given, range(len(given))).items():
+            model = self._collections.embedder_of(Domain(domain), scope)
+            for start in range(0, len(members), BATCH):
+                some = members[start : start + BATCH]
+                rows |= dict(zip(some, encode([given[at] for at in some], model), strict=True))
+                if progress:
+                    progress(len(rows), len(given))
+        return [rows[at] for at in range(len(given))]
+
+    def _note(self, given: Sequence[Node], keys: Sequence[int], rows: Sequence[VectorRow]) -> None:
+        if not rows:
+            return
+        for (domain, scope), members in _by_place(given, range(len(given))).items():
+            put = [replace(rows[at], key=keys[at]) for at in members]
+            outbox.note(self._database, Domain(domain), scope, Change(put=put))
+
+    def _edges_at(self, name: str) -> list[Edge]:
+        return [*self.outgoing(name), *self.incoming(name)]
+
+    def _keys(self, domain: Domain, scope: str) -> list[int]:
+        rows = self._database.rows(
+            "SELECT key FROM nodes WHERE domain = ? AND scope = ? ORDER BY key", (domain.value, scope)
+        )
+        return [key for (key,) in rows]
+
+
+def _by_place(given: Sequence[Node], numbers: Iterable[int]) -> dict[tuple[str, str], list[int]]:
+    places: dict[tuple[str, str], list[int]] = {}
+    for node, number in zip(given, numbers, strict=True):
+        places.setdefault((node.domain.value, node.scope), []).append(number)
+    return places
+
+
+def _same(node: Node, known: Node) -> bool:
+    return (node.content, node.name, node.path, node.type, node.metadata) == (
+        known.content,
+        known.name,
+        known.path,
+        known.type,
+        known.metadata,
+    )

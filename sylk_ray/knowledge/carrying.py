@@ -1,0 +1,61 @@
+"""Carrying out the outbox: the vectors become what the store says that they are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from sylk_ray.knowledge.encoding import point_of
+from sylk_ray.knowledge.model import Domain
+from sylk_ray.knowledge.store import Database, outbox
+from sylk_ray.knowledge.vectors import VectorStore
+
+FLUSH_ENTRIES = 32
+"""Entries that are carried out before the vectors are flushed and the entries forgotten."""
+POINTS = 2048
+"""In one write to the vectors."""
+
+
+class Carrier:
+    """Carries entries out in order, one at a time; any thread may ask it to."""
+
+    def __init__(self, database: Database, vectors: Callable[[Domain], VectorStore]) -> None:
+        self._database = database
+        self._vectors = vectors
+        self._lock = threading.Lock()
+        self._done = 0
+        """The last entry that was carried out by this process."""
+        self._waiting: list[tuple[int, Domain, str]] = []
+        """Carried out, and perhaps not on the disk yet."""
+
+    def carry(self) -> int:
+        """Carry out what is there; returns how many entries. An entry stays when the vector store raises."""
+        carried = 0
+        with self._lock:
+            while entries := outbox.pending(self._database, after=self._done):
+                for entry in entries:
+                    store = self._vectors(entry.domain)
+                    put, gone = entry.change.put, entry.change.remove
+                    if entry.change.drop:
+                        store.drop(entry.scope)
+                    for start in range(0, len(put), POINTS):
+                        store.upsert(entry.scope, [point_of(row) for row in put[start : start + POINTS]])
+                    if gone:
+                        store.delete(entry.scope, gone)
+                    self._done = entry.number
+                    self._waiting.append((entry.number, entry.domain, entry.scope))
+                    carried += 1
+            if len(self._waiting) >= FLUSH_ENTRIES:
+                self._flush()
+        return carried
+
+    def flush(self) -> None:
+        """Bring what was carried out to the disk, and forget the entries."""
+        with self._lock:
+            self._flush()
+
+    def _flush(self) -> None:
+        for domain, scope in {(domain, scope) for _, domain, scope in self._waiting}:
+            self._vectors(domain).flush(scope)
+        outbox.forget(self._database, [number for number, _, _ in self._waiting])
+        self._waiting.clear()

@@ -1,0 +1,17 @@
+"""Texts to vectors: an embedder is a plug, and one that needs no network is built in.
+
+::
+
+    embedder = StaticEmbedder()
+    embedder.embed(["def parse(text): …"])            # float32 [n, dimensions], unit rows
+    embedder.embed_query("where is the text parsed")  # float32 [dimensions]
+
+``RemoteEmbedder`` asks any OpenAI-compatible ``/embeddings`` endpoint. ``name`` tells one model from another: vectors
+of different ones are never compared.
+"""
+
+from sylk_ray.knowledge.embedding.embedder import Embedder, EmbedderUnavailable
+from sylk_ray.knowledge.embedding.remote import RemoteEmbedder
+from sylk_ray.knowledge.embedding.static import StaticEmbedder
+
+__all__ = ["Embedder", "EmbedderUnavailable", "RemoteEmbedder", "StaticEmbedder"]

@@ -1,0 +1,158 @@
+"""The searches of a knowledge base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sylk_ray.knowledge.collections import Collections
+from sylk_ray.knowledge.embedding.embedder import Vectors
+from sylk_ray.knowledge.finding import DECAY, FAINT, Found, QueryConstraints, QueryResult, SearchFilter, merge
+from sylk_ray.knowledge.graph import Graph
+from sylk_ray.knowledge.lexical import query_vector
+from sylk_ray.knowledge.model import Domain, Edge, Node
+from sylk_ray.knowledge.vectors import Hit, Query
+
+Nodes = Callable[[Iterable[int]], dict[int, Node]]
+
+
+class Seeker:
+    """Searches by meaning, words and graph. Threads may share it."""
+
+    def __init__(
+        self, collections: Collections, graph: Graph, nodes: Nodes, edges: Callable[[str], Sequence[Edge]]
+    ) -> None:
+        self._collections = collections
+        self._graph = graph
+        self._nodes = nodes
+        self._edges = edges
+
+    def by_vector(
+        self,
+        vector: Vectors,
+        k: int = 10,
+        *,
+        domain: Domain = Domain.CODE,
+        scope: str | None = None,
+        only: SearchFilter | None = None,
+        with_edges: bool = False,
+    ) -> list[Found]:
+        """The nodes whose vectors are nearest, the nearest first. ``scope`` None searches all of the domain."""
+        chosen = only or SearchFilter()
+        store = self._collections.of(domain)
+        where = chosen.condition()
+        query = Query(dense=vector, k=k, where=where, min_score=chosen.min_similarity)
+        scopes = [scope] if scope is not None else store.scopes()
+        hits = [hit for each in scopes for hit in store.search(each, query)]
+        return self._found(hits, k, with_edges)
+
+    def by_meaning(
+        self,
+        text: str,
+        k: int = 10,
+        *,
+        domain: Domain = Domain.CODE,
+        scope: str | None = None,
+        only: SearchFilter | None = None,
+        with_edges: bool = False,
+    ) -> list[Found]:
+        """The nodes that say most nearly the same. Scopes whose model is not at hand are left out."""
+        store = self._collections.of(domain)
+        asked: dict[str, Vectors] = {}
+        some: list[list[Found]] = []
+        for each in [scope] if scope is not None else store.scopes():
+            model = self._collections.embedder_of(domain, each)
+            if model is None:
+                continue
+            if model.name not in asked:
+                asked[model.name] = model.embed_query(text)
+            vector = asked[model.name]
+            if vector.any():
+                some.append(self.by_vector(vector, k, domain=domain, scope=each, only=only, with_edges=with_edges))
+        return merge(some, k)
+
+    def by_words(
+        self,
+        text: str,
+        k: int = 10,
+        *,
+        domain: Domain = Domain.CODE,
+        scope: str | None = None,
+        only: SearchFilter | None = None,
+    ) -> list[Found]:
+        """The nodes that say the words of a question most and best."""
+        words = query_vector(text)
+        if words is None:
+            return []
+        store = self._collections.of(domain)
+        query = Query(sparse=words, k=k, where=(only or SearchFilter()).condition())
+        scopes = [scope] if scope is not None else store.scopes()
+        return self._found([hit for each in scopes for hit in store.search(each, query)], k, with_edges=False)
+
+    def over_domains(
+        self, text: str, k: int = 10, domains: Sequence[Domain] = tuple(Domain), *, only: SearchFilter | None = None
+    ) -> list[Found]:
+        """The best of several domains, by meaning."""
+        return merge([self.by_meaning(text, k, domain=domain, only=only) for domain in domains], k)
+
+    def hybrid(self, text: str, wanted: QueryConstraints | None = None) -> list[QueryResult]:
+        """What says nearly the same, and what stands near it in the graph, the best first.
+
+        A node's graph score is the best over the ways to it: the similarity of where the way begins, times the weight
+        of each edge, times ``DECAY`` a step.
+        """
+        asked = wanted or QueryConstraints()
+        seeds = merge(
+            [
+                self.by_meaning(text, asked.seeds, domain=domain, scope=asked.scope, only=asked.filter)
+                for domain in asked.domains
+            ],
+            asked.seeds,
+        )
+        similar = {found.node.key: max(0.0, found.score) for found in seeds}
+        ways = self._expand(similar, asked)
+        known = {found.node.key: found.node for found in seeds}
+        known |= self._nodes({key for keys, _, _ in ways.values() for key in keys} - known.keys())
+        results: list[QueryResult] = []
+        for key in similar.keys() | ways.keys():
+            node = known.get(key)
+            if node is None or node.domain not in asked.domains:
+                continue
+            keys, edges, graph_score = ways.get(key, ((key,), (), 0.0))
+            vector_score = similar.get(key, 0.0)
+            score = asked.alpha * vector_score + (1 - asked.alpha) * graph_score
+            if score >= asked.min_score:
+                path = tuple(known[each] for each in keys if each in known)
+                results.append(QueryResult(node, vector_score, graph_score, score, path, edges))
+        return sorted(results, key=lambda each: (-each.score, each.node.key))[: asked.max_results]
+
+    def _expand(
+        self, seeds: dict[int, float], asked: QueryConstraints
+    ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...], float]]:
+        """The best way to each node within reach: keys, edges and graph score. A seed's own counts when another leads
+        to it, or else its own similarity."""
+        best: dict[int, tuple[tuple[int, ...], tuple[int, ...], float]] = {
+            key: ((key,), (), score) for key, score in seeds.items()
+        }
+        level = dict(best)
+        for _ in range(asked.depth):
+            ahead: dict[int, tuple[tuple[int, ...], tuple[int, ...], float]] = {}
+            for key, (keys, edges, score) in level.items():
+                for far, edge, weight in self._graph.steps(key, types=asked.types):
+                    reached = score * weight * DECAY
+                    if reached < FAINT or far in keys:
+                        continue
+                    known = ahead.get(far) or best.get(far)
+                    if known is None or reached > known[2]:
+                        ahead[far] = ((*keys, far), (*edges, edge), reached)
+            best |= ahead
+            level = ahead
+        return best
+
+    def _found(self, hits: Sequence[Hit], k: int, with_edges: bool) -> list[Found]:
+        best = sorted(hits, key=lambda hit: -hit.score)[:k]
+        known = self._nodes([hit.key for hit in best])
+        return [
+            Found(known[hit.key], hit.score, tuple(self._edges(known[hit.key].id)) if with_edges else ())
+            for hit in best
+            if hit.key in known
+        ]
