@@ -12,6 +12,7 @@ from types import TracebackType
 
 from msgspec.structs import replace
 
+from sylk_ray.knowledge import upkeep
 from sylk_ray.knowledge.carrying import Carrier
 from sylk_ray.knowledge.collections import Collections
 from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
@@ -21,6 +22,7 @@ from sylk_ray.knowledge.model import Conflict, Domain, Edge, EdgeType, Node, Nod
 from sylk_ray.knowledge.seeking import Seeker
 from sylk_ray.knowledge.store import Database, StoreStatistics, edges, nodes, outbox, records, statistics
 from sylk_ray.knowledge.store.outbox import Change, VectorRow
+from sylk_ray.knowledge.upkeep import Renewal, Verification
 
 BATCH = 512
 """Nodes that are embedded together."""
@@ -270,8 +272,41 @@ class KnowledgeBase:
         """Give back the room of what was deleted, and build the vectors' indexes."""
         self.flush()
         self._collections.optimize()
-        self._database.outside("PRAGMA wal_checkpoint(TRUNCATE)")
         self._database.outside("VACUUM")
+        self._database.outside("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def verify(self) -> Verification:
+        """Look through everything for what does not agree."""
+        with self._writing:
+            self._carrier.carry()
+            return upkeep.verify(self._database, self._collections)
+
+    def mend(self, found: Verification) -> int:
+        """Make the vectors agree with the store again; returns how many were made or removed."""
+        with self._write():
+            return upkeep.mend(self._database, self._collections, found)
+
+    def outdated(self) -> list[tuple[Domain, str]]:
+        """Scopes whose vectors are of another model than the one that there is now."""
+        places = self._database.rows("SELECT DISTINCT domain, scope FROM nodes WHERE embedded ORDER BY domain, scope")
+        return [
+            (Domain(domain), scope)
+            for domain, scope in places
+            if not self._collections.is_current(Domain(domain), scope)
+        ]
+
+    def renew(self, domain: Domain, scope: str, *, progress: Progress | None = None) -> None:
+        """Make a scope's vectors anew by the model that there is now. Searches and writes go on meanwhile, and the old
+        vectors serve until the end. Raises EmbedderUnavailable, RebuildUnderWay; then nothing has changed."""
+        renewal = Renewal(self._database, self._collections, domain, scope)
+        try:
+            renewal.run(progress)
+            with self._writing:
+                self._carrier.carry()
+                renewal.finish()
+        except BaseException:
+            renewal.abandon()
+            raise
 
     # Within
 

@@ -36,6 +36,11 @@ class Collections:
         """The model that a scope's vectors are of; None if it is not at hand, and only words can be searched."""
         return self._known.get(self.of(domain).space_of(scope).model)
 
+    @property
+    def current(self) -> Embedder:
+        """The model that new scopes are of."""
+        return self._embedder
+
     def is_current(self, domain: Domain, scope: str) -> bool:
         """Whether a scope's vectors are of the model that there is now."""
         return self.of(domain).space_of(scope).model == self._embedder.name

@@ -114,7 +114,7 @@ class RemoteEmbedder:
 
 def _vector(given: str | list[float]) -> Vectors:
     if isinstance(given, str):
-        return np.frombuffer(base64.b64decode(given), np.dtype("<f4")).copy()
+        return np.frombuffer(base64.b64decode(given, validate=True), np.dtype("<f4")).copy()
     return np.asarray(given, np.float32)
 
 

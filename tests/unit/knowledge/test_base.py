@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from sylk_ray.knowledge import KnowledgeBase, QueryConstraints, SearchFilter
 from sylk_ray.knowledge.embedding import EmbedderUnavailable
@@ -223,3 +224,80 @@ def test_progress_is_told_for_large_batches(known: KnowledgeBase) -> None:
     told: list[tuple[int, int]] = []
     known.insert([_code(str(n), "abc") for n in range(1200)], progress=lambda done, of: told.append((done, of)))
     assert told == [(512, 1200), (1024, 1200), (1200, 1200)]
+
+
+def test_a_whole_base_is_verified(known: KnowledgeBase) -> None:
+    known.insert([_code("1", "aaaa")])
+    known.insert([_code("2", "bbbb")], embed=False)
+    assert known.verify().well
+
+
+def test_vectors_that_were_lost_and_strays_are_found_and_mended(known: KnowledgeBase) -> None:
+    known.insert([_code("1", "aaaa"), _code("2", "bbbb"), _code("3", "cccc")])
+    vectors = known._collections.of(Domain.CODE)  # noqa: SLF001 - behind its back
+    lost = known.get("2").key
+    [stray] = vectors.get("/repo", [known.get("1").key])
+    vectors.delete("/repo", [lost])
+    vectors.upsert("/repo", [replace(stray, key=999)])
+    found = known.verify()
+    [disagreement] = found.disagreements
+    assert (disagreement.missing, disagreement.stray) == ((lost,), (999,))
+    assert known.mend(found) == 2
+    assert known.verify().well
+    assert _names(known.search.by_meaning("b", 1)) == ["2"]
+
+
+def test_another_models_vectors_serve_until_they_are_made_anew(tmp_path: Path) -> None:
+    old, new = Letters("old"), Letters("new")
+    with KnowledgeBase(tmp_path, embedder=old) as base:
+        base.insert([_code("1", "aaaa"), _code("2", "bbbb")])
+    with KnowledgeBase(tmp_path, embedder=new, former=[old]) as base:
+        assert base.outdated() == [(Domain.CODE, "/repo")]
+        assert _names(base.search.by_meaning("b", 1)) == ["2"]
+        base.insert([_code("3", "cccc")])
+
+        def meanwhile(done: int, of: int) -> None:
+            assert (done, of) == (3, 3)
+            base.insert([_code("4", "dddd")])
+            base.update(_code("1", "eeee"))
+            base.delete(["2"])
+            assert _names(base.search.by_meaning("c", 1)) == ["3"]
+
+        base.renew(Domain.CODE, "/repo", progress=meanwhile)
+        assert base.outdated() == []
+        assert base.verify().well
+        assert sorted(_names(base.search.by_meaning("d", 10))) == ["1", "3", "4"]
+        assert _names(base.search.by_meaning("e", 1)) == ["1"]
+
+
+def test_without_the_former_model_words_are_still_searched(tmp_path: Path) -> None:
+    with KnowledgeBase(tmp_path, embedder=Letters("old")) as base:
+        base.insert([_code("1", "aaaa")])
+    with KnowledgeBase(tmp_path, embedder=Letters("new")) as base:
+        assert base.search.by_meaning("a") == []
+        assert _names(base.search.by_words("aaaa")) == ["1"]
+        base.renew(Domain.CODE, "/repo")
+        assert _names(base.search.by_meaning("a")) == ["1"]
+
+
+def test_a_renewal_that_fails_leaves_the_old_vectors(tmp_path: Path) -> None:
+    old, new = Letters("old"), Letters("new", works=False)
+    with KnowledgeBase(tmp_path, embedder=old) as base:
+        base.insert([_code("1", "aaaa")])
+    with KnowledgeBase(tmp_path, embedder=new, former=[old]) as base:
+        with pytest.raises(EmbedderUnavailable):
+            base.renew(Domain.CODE, "/repo")
+        assert _names(base.search.by_meaning("a")) == ["1"]
+        new.works = True
+        base.renew(Domain.CODE, "/repo")
+        assert base.outdated() == []
+
+
+def test_deleted_room_is_given_back(known: KnowledgeBase) -> None:
+    known.insert([_code(str(n), "abc " * 500) for n in range(500)])
+    known.flush()
+    before = known.statistics().bytes
+    known.delete([str(n) for n in range(490)])
+    known.vacuum()
+    assert known.statistics().bytes < before / 4
+    assert len(known.search.by_meaning("a", 100)) == 10

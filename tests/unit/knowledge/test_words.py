@@ -1,0 +1,71 @@
+"""Words of code and prose, and their sparse vectors."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sylk_ray.knowledge.lexical import document_vector, query_vector
+from sylk_ray.knowledge.words import LONGEST, STOP_WORDS, asked_words, pieces, words, words_of
+
+
+@pytest.mark.parametrize(
+    ("identifier", "found"),
+    [
+        ("parse", ("parse",)),
+        ("parseHTTPRequest", ("parse", "http", "request")),
+        ("snake_case_name", ("snake", "case", "name")),
+        ("HTMLParser2", ("html", "parser", "2")),
+        ("__init__", ("init",)),
+        ("MAX_SIZE", ("max", "size")),
+        ("größe", ("gr", "öß", "e")),
+        ("日本語", ("日本語",)),
+        ("_", ()),
+        ("x" * (LONGEST + 1), ()),
+    ],
+)
+def test_an_identifier_has_its_pieces(identifier: str, found: tuple[str, ...]) -> None:
+    assert pieces(identifier) == found
+
+
+def test_an_identifier_is_a_word_itself_beside_its_parts() -> None:
+    assert words_of("parseRequests") == ("parserequests", "pars", "request")
+    assert words_of("__init__") == ("init",)
+
+
+@pytest.mark.parametrize(("one", "other"), [("parsing", "parse"), ("requests", "Request"), ("retries", "retry")])
+def test_forms_of_a_word_meet(one: str, other: str) -> None:
+    assert words_of(one) == words_of(other)
+
+
+def test_a_question_is_asked_by_the_words_that_say_something() -> None:
+    assert asked_words("how does the parser handle the requests?") == ["parser", "handl", "request"]
+    assert asked_words("what is this") == ["what", "is", "this"]
+    assert asked_words("doThis") == ["dothis"]
+    assert asked_words("") == []
+
+
+@given(st.text(max_size=200))
+def test_what_a_text_says_finds_it(text: str) -> None:
+    counted = words(text)
+    document = set(document_vector(text).indices.tolist())
+    assert (query_vector(text) is None) == (not counted)
+    if (asked := query_vector(text)) is not None:
+        assert set(asked.indices.tolist()) <= document
+    assert set(asked_words(text)) <= counted.keys()
+
+
+def test_a_word_weighs_more_the_oftener_it_is_said_and_the_shorter_the_text() -> None:
+    def weight(text: str) -> float:
+        vector = document_vector(text)
+        number = query_vector("cache")
+        assert number is not None
+        return float(vector.values[list(vector.indices).index(number.indices[0])])
+
+    assert weight("cache cache other") > weight("cache other")
+    assert weight("cache other") > weight("cache " + "other " * 400)
+
+
+def test_stop_words_are_words() -> None:
+    assert all(word == word.lower() and word.isalpha() for word in STOP_WORDS)
