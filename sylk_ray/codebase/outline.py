@@ -77,6 +77,17 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """The qualified name of the definition that it stands in; empty at the top level."""
 
 
+class Binding(msgspec.Struct, frozen=True, kw_only=True):
+    """A name whose type the code says: an annotated parameter or field, or what a constructor's result is put in."""
+
+    name: str
+    """``store``, or ``self.store`` for a field, in whatever way the language writes its own object."""
+    type: str
+    """The type's plain name, its arguments left out: ``Store``, ``storage.Store``."""
+    within: str = ""
+    """The qualified name of the function, or for a field of the type; empty at the top level."""
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a file that no symbol covers: a section of a document, a block of a configuration, plain text."""
 
@@ -101,6 +112,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     symbols: tuple[Symbol, ...] = ()
     imports: tuple[Import, ...] = ()
     references: tuple[Reference, ...] = ()
+    bindings: tuple[Binding, ...] = ()
     parts: tuple[Part, ...] = ()
     broken: tuple[tuple[int, int], ...] = ()
     """Stretches of lines that could not be parsed; the rest was."""

@@ -1,0 +1,109 @@
+"""What the .gitignore files of a tree leave out, and which line of which file says so.
+
+The rules of a folder are those of its own file on top of its parents', and the last pattern that matches wins. Nothing
+within a folder that is left out can be taken in again, so a path is asked about folder by folder, as git does.
+Source: gitignore(5).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from pathspec import GitIgnoreSpec
+
+IGNORE_FILE = ".gitignore"
+
+
+class IgnoreRule(NamedTuple):
+    """A line of an ignore file."""
+
+    file: str
+    line: int
+    pattern: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.pattern}"
+
+
+class IgnoreFile:
+    """One ignore file, and the folder that its patterns are relative to (``base``: ``""`` or ``"src/"``)."""
+
+    def __init__(self, base: str, shown_as: str, text: str) -> None:
+        self.base = base
+        self._rules: list[IgnoreRule] = []
+        patterns: list[str] = []
+        for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+            if line.strip() and not line.startswith("#"):
+                try:
+                    GitIgnoreSpec.from_lines([line])
+                except ValueError:
+                    continue
+                patterns.append(line)
+                self._rules.append(IgnoreRule(shown_as, number, line.strip()))
+        self._spec = GitIgnoreSpec.from_lines(patterns)
+
+    def verdict(self, path: str) -> tuple[bool, IgnoreRule] | None:
+        """Whether it leaves a path out (True) or takes it in again (False); None if it says nothing."""
+        if not self._rules:
+            return None
+        result = self._spec.check_file(path[len(self.base) :])
+        if result.include is None or result.index is None:
+            return None
+        return result.include, self._rules[result.index]
+
+
+class Ignoring:
+    """The ignore files that hold in one folder, outermost first."""
+
+    def __init__(self, files: tuple[IgnoreFile, ...] = ()) -> None:
+        self._files = files
+
+    @classmethod
+    def of_root(cls, root: Path) -> tuple[Ignoring, str]:
+        """What holds in a folder by what stands above it, and the folder's own path within its repository.
+
+        That path ends in a slash, or is empty at the top of a repository or outside of one.
+        """
+        top = next((each for each in (root, *root.parents) if (each / ".git").exists()), None)
+        if top is None:
+            return cls(), ""
+        ignoring = cls()._with("", ".git/info/exclude", _exclude_file(top))
+        prefix = ""
+        for name in root.relative_to(top).parts:
+            ignoring = ignoring.within(prefix, top / prefix)
+            prefix += f"{name}/"
+        return ignoring, prefix
+
+    def within(self, base: str, folder: Path) -> Ignoring:
+        """With the folder's own .gitignore, if it has one."""
+        return self._with(base, f"{base}{IGNORE_FILE}", folder / IGNORE_FILE)
+
+    def _with(self, base: str, shown_as: str, file: Path) -> Ignoring:
+        try:
+            if file.is_symlink():
+                return self
+            text = file.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return self
+        return Ignoring((*self._files, IgnoreFile(base, shown_as, text)))
+
+    def rule_for(self, path: str) -> IgnoreRule | None:
+        """The rule that leaves a path out, None if none does. A folder's path ends in a slash."""
+        for file in reversed(self._files):
+            verdict = file.verdict(path)
+            if verdict is not None:
+                return verdict[1] if verdict[0] else None
+        return None
+
+
+def _exclude_file(top: Path) -> Path:
+    """Of a repository, or of the one that a worktree belongs to."""
+    git = top / ".git"
+    if git.is_file():
+        pointer = git.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
+        git = top / pointer
+        common = git / "commondir"
+        if common.is_file():
+            git = git / common.read_text(encoding="utf-8", errors="replace").strip()
+    return git / "info" / "exclude"

@@ -1,0 +1,64 @@
+"""One file read: its symbols, imports, references, documentation and parts, the same for every language.
+
+::
+
+    outline = read("src/parser.py", text)               # the language by the name, and by the contents where needed
+    outline.symbols[0].qualified, outline.symbols[0].start_line
+    outline.references                                  # what it calls, inherits and uses, and within which definition
+
+A file that does not parse is read around what is broken; one that the parser gives up on is read as plain text. Nothing
+that a file holds makes ``read`` raise.
+"""
+
+from __future__ import annotations
+
+from ast_grep_py import SgRoot
+
+from sylk_ray.codebase.languages import CONFIGURATION, GRAMMARS, language_of
+from sylk_ray.codebase.outline import Outline
+from sylk_ray.codebase.reading.configuration import read_configuration
+from sylk_ray.codebase.reading.grammars import RULES
+from sylk_ray.codebase.reading.prose import read_asciidoc, read_markdown, read_rst, read_text
+from sylk_ray.codebase.reading.reader import Reader
+from sylk_ray.codebase.reading.source import Source
+
+__all__ = ["read"]
+
+_PROSE = {"markdown": read_markdown, "rst": read_rst, "asciidoc": read_asciidoc}
+
+
+def read(path: str, text: str, language: str | None = None) -> Outline:
+    """The outline of a file. ``path`` is relative to the root, with forward slashes; it is not opened.
+
+    ``language`` is a name of ``languages.LANGUAGES``, found out by the path and the text if it is None.
+    """
+    text = text.removeprefix("\ufeff")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    language = language or language_of(path, text[:8192]) or "text"
+    if language in GRAMMARS and text.strip():
+        outline = _parsed(path, text, language)
+        if outline is not None:
+            return outline
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if language in _PROSE:
+        return _PROSE[language](path, lines)
+    if language in CONFIGURATION:
+        return read_configuration(path, lines, language)
+    return read_text(path, lines, language)
+
+
+def _parsed(path: str, text: str, language: str) -> Outline | None:
+    """None if the parser gives up on it. Its panics are no Exception."""
+    rules = RULES[language]
+    try:
+        root = SgRoot(text, rules.grammar).root()
+        return Reader(path, language, Source(text), rules).read(root)
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        return None
