@@ -6,6 +6,8 @@ import re
 
 _LAST = re.compile(r"[A-Za-z_$#@\u0080-\U0010ffff][\w$]*[!?]?$")
 _TYPE_ARGUMENTS = re.compile(r"(?:::)?<[^()]*>$|\[[^()\[\]]*\]$")
+_GENERIC = re.compile(r"<[^<>()]*>")
+_LAST_OPERAND = re.compile(r"(?<=[\s+\-*/%&|=<>!({\[,;])[\w.@:\\]+$")
 _PATH = re.compile(r"[\w$@.:\\]+")
 _BASE = re.compile(r"\s*(?:(?:public|private|protected|virtual|open|final|with)\s+)*\*?((?:\\|::)?[A-Za-z_][\w]*(?:(?:\.|::|\\)\w+)*)")
 _WORD = re.compile(r"\b[A-Z]\w*[a-z]\w*\b")
@@ -37,6 +39,11 @@ def receiver(before: str) -> str:
     plain = plain.rstrip(".:\\?! ")
     if _PATH.fullmatch(plain):
         return plain
+    plain = _GENERIC.sub("", plain)
+    if _PATH.fullmatch(plain):
+        return plain
+    if operand := _LAST_OPERAND.search(plain):
+        return operand[0]
     if plain.endswith(")"):
         head = plain.removeprefix("new ").removeprefix("await ").removeprefix("(await ").split("(", 1)
         if len(head) == 2 and _PATH.fullmatch(head[0]) and _closes_at_end(plain):

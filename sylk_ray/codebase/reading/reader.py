@@ -214,7 +214,8 @@ class Reader:
         if not body:
             inner = node.field(self.rules.body)
             body = inner.range().start.index if inner else at.end
-        signature = _SPACE.sub(" ", self.text[start : min(body, start + 1200)]).strip()
+        longest = MOST_OF_A_SIGNATURE * (2 if kind is SymbolKind.CONSTANT else 4)
+        signature = _SPACE.sub(" ", self.text[start : min(body, start + longest)]).strip()
         signature = signature.rstrip("{ ").removesuffix(" do").removesuffix("=").rstrip()[:MOST_OF_A_SIGNATURE]
         above, first = self.source.above(line, self.rules.comments)
         symbol = Symbol(
@@ -235,13 +236,16 @@ class Reader:
         return symbol
 
     def _use_types(self, symbol: Symbol, line: int) -> None:
-        for used in names.types_in(symbol.signature):
+        signature = symbol.signature
+        if symbol.kind is SymbolKind.CONSTANT:
+            signature = signature.partition("=")[0]
+        for used in names.types_in(signature):
             if used != symbol.name:
                 self.references.append(
                     Reference(name=used, kind=ReferenceKind.USE, line=line, within=symbol.qualified)
                 )
         if self.rules.parameter:
-            for annotated in self.rules.parameter.finditer(symbol.signature):
+            for annotated in self.rules.parameter.finditer(signature):
                 if symbol.kind is SymbolKind.CONSTANT:
                     self.bind(annotated["name"], annotated["type"], self.within)
                 else:
@@ -257,7 +261,7 @@ class Reader:
         if not name:
             return
         self.reference(name, before, ReferenceKind.CALL, at.line + 1)
-        made = name if name[0].isupper() or new else ""
+        made = name if (name[0].isupper() and not name.isupper()) or new else ""
         if name in _MAKERS and before[:1].isupper():
             made = before
         if made:

@@ -80,7 +80,8 @@ def _declaration(reader: Reader, node: SgNode, at: Span) -> None:
                 _define_function(reader, node, at, name, None)
         elif kind in ("identifier", "field_identifier", "qualified_identifier", "array_declarator"):
             name = declared.text().split("[")[0].split("::")[-1].strip()
-            reader.define(node, at, CONSTANT, name, body=at.end, enter=False)
+            if not reader.type_frame or "static" in node.text() or "constexpr" in node.text():
+                reader.define(node, at, CONSTANT, name, body=at.end, enter=False)
             found = _BY_TYPE.search(node.text())
             if found:
                 reader.bind(name, found[1], reader.within)

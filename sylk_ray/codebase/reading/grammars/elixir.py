@@ -56,7 +56,7 @@ def _module(reader: Reader, node: SgNode, at: Span) -> None:
         reader.reference(found[1].split(".")[-1], found[1].rpartition(".")[0], ReferenceKind.INHERIT, at.line + 1, name)
         reader.enter(at, name, TYPE)
         return
-    reader.define(node, at, TYPE, name, qualified=reader.qualified(name), body=max(body, at.start + 1), doc=doc)
+    reader.define(node, at, TYPE, name, qualified=reader.qualified(name), body=max(body, at.start + 1), doc=doc, uses=False)
 
 
 def _after(reader: Reader, start: int) -> int:

@@ -36,29 +36,13 @@ def _definition(reader: Reader, node: SgNode, at: Span, *, is_class: bool) -> No
     if name is None or body is None:
         return
     within = body.range().start
-    end = within.index
-    if within.line > at.line:
-        end = reader.text.rfind(":", at.start, end) + 1 or end
-        end = _signature_end(reader.text, at.start, end)
+    last = node.field("superclasses") if is_class else node.field("return_type") or node.field("parameters")
+    end = (last or name).range().end.index
     doc = _docstring(reader.text, within.index, at.end)
     symbol = reader.define(node, at, TYPE if is_class else FUNCTION, name.text(), body=end, doc=doc)
     reader.stack[-1].body_column = within.column
     if is_class and (bases := node.field("superclasses")):
         reader.inherit(bases.text()[1:-1], at.line + 1, symbol.qualified)
-
-
-def _signature_end(text: str, start: int, end: int) -> int:
-    """Before the colon, and before a comment that stands after it."""
-    depth = 0
-    for at in range(start, end):
-        char = text[at]
-        if char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-        elif char == ":" and depth == 0:
-            return at
-    return end
 
 
 def _assignment(reader: Reader, node: SgNode, at: Span) -> None:
