@@ -48,20 +48,20 @@ _COUNTS = Decision(True, "source")
 
 
 class Selection:
-    """The files of one root that count. It holds no state of the disk: each question looks anew."""
+    """The files of one root that count. It holds no state of the disk: each question looks anew.
+
+    ``max_bytes`` is the size above which a file is not read.
+    """
 
     def __init__(self, root: Path, *, max_bytes: int = MAX_BYTES) -> None:
         self.root = root.resolve()
         self._max_bytes = max_bytes
 
     def walk(self) -> Iterator[Found]:
-        """The files that count by name, ignore files and size, in the order of their paths. What cannot be listed is
+        """The files that count by name, ignore files and size, folder by folder. What cannot be listed is
         passed over."""
         ignoring, prefix = Ignoring.of_root(self.root)
-        yield from self._walk(str(self.root), "", prefix, ignoring)
-
-    def _walk(self, folder: str, relative: str, prefix: str, ignoring: Ignoring) -> Iterator[Found]:
-        todo = [(folder, relative, ignoring)]
+        todo = [(str(self.root), "", ignoring)]
         while todo:
             folder, relative, ignoring = todo.pop()
             try:
@@ -94,6 +94,16 @@ class Selection:
             return None
         return Found(path, known.st_size, known.st_mtime_ns) if known.st_size <= self._max_bytes else None
 
+    def find(self, path: str) -> Found | None:
+        """One file as a walk would give it; None if it would not."""
+        if not self.decide_by_name(path).counts:
+            return None
+        try:
+            known = (self.root / path).lstat()
+        except OSError:
+            return None
+        return Found(path, known.st_size, known.st_mtime_ns) if stat.S_ISREG(known.st_mode) else None
+
     def judge(self, path: str, data: bytes) -> Decision:
         """Whether a file that a walk gave counts by its contents too."""
         reason = contents_are_left_out(path, data)
@@ -102,7 +112,7 @@ class Selection:
     def decide(self, path: str | Path) -> Decision:
         """Whether one file or folder counts, with what says so. The path is relative to the root, or absolute."""
         by_name = self.decide_by_name(path)
-        absolute = self.root / path
+        absolute = Path(os.path.normpath(self.root / path))
         if not by_name.counts or absolute.is_dir():
             return by_name
         try:

@@ -1,0 +1,321 @@
+"""What a name means within one file: by its definitions, its imports, its package, and what its types are.
+
+A lookup goes outwards, from what surely is meant to what may be: the definitions around, the file, what is imported,
+the package, and for types and functions the only one of that name in the repository.
+"""
+
+from __future__ import annotations
+
+from sylk_ray.codebase.outline import Import, Outline, ReferenceKind, SymbolKind
+from sylk_ray.codebase.resolution import links
+from sylk_ray.codebase.resolution.families import IMPLICIT_SELF, PACKAGED, family
+from sylk_ray.codebase.resolution.imports import Imports
+from sylk_ray.codebase.resolution.links import Place
+from sylk_ray.codebase.resolution.tables import Tables, package_of
+
+_MOST_STEPS = 4
+"""Of re-exports followed one after the other, and of base types."""
+_SURROUNDED = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.MODULE})
+Found = tuple[Place, float]
+
+
+class Scopes:
+    """The scopes of all files of one state of a repository, made when they are first asked for."""
+
+    def __init__(self, tables: Tables, imports: Imports) -> None:
+        self.tables = tables
+        self.imports = imports
+        self._made: dict[str, Scope] = {}
+
+    def of(self, path: str) -> Scope:
+        """The scope of a known file."""
+        scope = self._made.get(path)
+        if scope is None:
+            scope = self._made[path] = Scope(self, self.tables.outlines[path])
+        return scope
+
+
+class Scope:
+    """One file's."""
+
+    def __init__(self, scopes: Scopes, outline: Outline) -> None:
+        self._scopes = scopes
+        self._tables = scopes.tables
+        self.outline = outline
+        self.path = outline.path
+        self.implicit_self = outline.language in IMPLICIT_SELF
+        self.modules: dict[str, list[str]] = {}
+        """What an imported module is called here, with its files; none of them for somebody else's."""
+        self._named: dict[str, tuple[Import, str]] = {}
+        self._stars: list[str] = []
+        self.files_of: list[tuple[Import, list[str]]] = []
+        for imported in outline.imports:
+            files = scopes.imports.files(outline, imported)
+            self.files_of.append((imported, files))
+            self._add(imported, files)
+        self._bases: dict[str, list[tuple[str, str]]] = {}
+        for each in outline.references:
+            if each.kind is ReferenceKind.INHERIT:
+                self._bases.setdefault(each.within, []).append((each.receiver, each.name))
+        self._types = {(each.within, each.name): each.type for each in outline.bindings}
+        self._known: dict[tuple[str, str], Found | None] = {}
+
+    def _add(self, imported: Import, files: list[str]) -> None:
+        language = self.outline.language
+        if not imported.names:
+            name = imported.alias or _own_name(imported.module, language)
+            self.modules[name] = files
+            if language in ("c", "cpp", "ruby", "bash"):
+                self._stars.extend(files)
+            elif not imported.alias:
+                self.modules.setdefault(imported.module, files)
+        for there, here in imported.names:
+            if there == "*":
+                self._stars.extend(files)
+            else:
+                self._named[here] = (imported, there)
+
+    # --- names
+
+    def is_foreign(self, receiver: str) -> bool:
+        """Whether what stands before a name was imported, and is not of this repository."""
+        first = receiver.split("(")[0].replace("::", ".").split(".")[0]
+        if receiver in self.modules or first in self.modules:
+            return not self.modules.get(receiver, self.modules.get(first))
+        return first in self._named and self.imported(first) is None and not self.module_files(first)
+
+    def imports_name(self, name: str) -> bool:
+        """Whether a plain name is imported, from wherever."""
+        return name in self._named
+
+    def imported(self, name: str, steps: int = _MOST_STEPS) -> Found | None:
+        """A definition that is imported by name."""
+        known = self._named.get(name)
+        if known is None or steps == 0:
+            return None
+        imported, there = known
+        for path in self._files(imported):
+            if path == self.path and there == name:
+                continue
+            found = self._scopes.of(path).exported(there, steps - 1)
+            if found:
+                return found, links.IMPORTED
+        for path in self._submodules(name):
+            found = self._scopes.of(path).exported(there, steps - 1) if path != self.path else None
+            if found:
+                return found, links.IMPORTED
+        return None
+
+    def module_files(self, name: str) -> list[str]:
+        """The files of a module that has this name here."""
+        if name in self.modules:
+            return self.modules[name]
+        return self._submodules(name)
+
+    def _submodules(self, name: str) -> list[str]:
+        known = self._named.get(name)
+        return self._scopes.imports.submodule(self.outline, *known) if known else []
+
+    def _files(self, imported: Import) -> list[str]:
+        return next(files for each, files in self.files_of if each is imported)
+
+    def exported(self, name: str, steps: int = _MOST_STEPS) -> Place | None:
+        """What a name of this file means to one that imports it: a definition, or a re-export."""
+        if self._tables.has(self.path, name):
+            return Place(self.path, name)
+        if name == "default":
+            return self._default()
+        if inner := self._tables.in_module(self.path, name):
+            return Place(self.path, inner)
+        if steps == 0:
+            return None
+        if found := self.imported(name, steps):
+            return found[0]
+        for path in self._stars:
+            if path != self.path and (place := self._scopes.of(path).exported(name, steps - 1)):
+                return place
+        return None
+
+    def _default(self) -> Place | None:
+        for symbol in self.outline.symbols:
+            if "." not in symbol.qualified and "export default" in symbol.signature:
+                return Place(self.path, symbol.qualified)
+        shown = [each for each in self.outline.symbols if each.exported and "." not in each.qualified]
+        return Place(self.path, shown[0].qualified) if len(shown) == 1 else None
+
+    def plain(self, name: str, within: str) -> Found | None:
+        """What a name without anything before it means, in a definition of this file."""
+        key = (within, name)
+        if key not in self._known:
+            self._known[key] = self._plain(name, within)
+        return self._known[key]
+
+    def _plain(self, name: str, within: str) -> Found | None:
+        tables = self._tables
+        around = within
+        while around:
+            if self._tables.has(self.path, f"{around}.{name}") and self._seen_from_within(around):
+                return Place(self.path, f"{around}.{name}"), links.SAME_SCOPE
+            if self.implicit_self and self._is_type(around) and (member := self.member(around, name)):
+                return member, links.SAME_SCOPE if member.path == self.path else links.IMPORTED
+            around = around.rpartition(".")[0]
+        if tables.has(self.path, name):
+            return Place(self.path, name), links.SAME_FILE
+        if found := self.imported(name):
+            return found
+        for path in self._stars:
+            place = self._scopes.of(path).exported(name) if path != self.path else None
+            if place:
+                return place, links.THROUGH_A_MODULE
+        return self._in_package(name)
+
+    def _seen_from_within(self, qualified: str) -> bool:
+        if self.implicit_self:
+            return True
+        kinds = {symbol.kind for symbol in self._tables.symbols(self.path, qualified)}
+        return bool(kinds & _SURROUNDED)
+
+    def _is_type(self, qualified: str) -> bool:
+        symbols = self._tables.symbols(self.path, qualified)
+        return not symbols or any(symbol.kind in (SymbolKind.TYPE, SymbolKind.MODULE) for symbol in symbols)
+
+    def _in_package(self, name: str) -> Found | None:
+        language = self.outline.language
+        if language == "go":
+            folder = self.path.rpartition("/")[0]
+            for path in sorted(self._tables.definitions(name)):
+                if path.rpartition("/")[0] == folder and path.endswith(".go") and self._tables.has(path, name):
+                    return Place(path, name), links.SAME_PACKAGE
+        elif language in PACKAGED and self.outline.package:
+            package = package_of(self.outline)
+            for path in sorted(self._tables.definitions(name)):
+                if path in self._tables.packages.get(package, ()) and self._tables.has(path, name):
+                    return Place(path, name), links.SAME_PACKAGE
+        return None
+
+    # --- types
+
+    def type(self, written: str, within: str) -> Found | None:
+        """The type that a written one means: ``Store``, ``storage.Store``, ``crate::Store``."""
+        before, _, name = written.replace("::", ".").replace("\\", ".").strip(".").rpartition(".")
+        found = self.qualified(before, name, within) if before else self.plain(name, within)
+        if found is None and not (self.imports_name(name) or (before and self.is_foreign(before))):
+            found = self.only_one(name, {SymbolKind.TYPE})
+        return found
+
+    def qualified(self, before: str, name: str, within: str) -> Found | None:
+        """A name with a module, a type or a namespace before it."""
+        files = self.module_files(before) or self.module_files(before.replace(".", "::"))
+        for path in files:
+            if place := self._scopes.of(path).exported(name):
+                return place, links.THROUGH_A_MODULE
+        first, _, rest = before.partition(".")
+        inner = f"{rest}.{name}" if rest else name
+        for path in self.module_files(first):
+            if place := self._scopes.of(path).exported(inner):
+                return place, links.THROUGH_A_MODULE
+        if self._tables.has(self.path, f"{before}.{name}"):
+            return Place(self.path, f"{before}.{name}"), links.SAME_FILE
+        holder = self.plain(first, within)
+        if holder is not None:
+            place, sure = holder
+            owner = ".".join(part for part in (place.symbol, rest) if part)
+            if member := self._scopes.of(place.path).member(owner, name):
+                return member, min(sure, links.IMPORTED)
+            return None
+        by_full_name = f"{before}.{name}"
+        for path, symbols in sorted(self._tables.definitions(name).items(), key=lambda each: each[0]):
+            for symbol in symbols:
+                if symbol.qualified == by_full_name and self._is_kin(path):
+                    return Place(path, symbol.qualified), links.THROUGH_A_TYPE
+        return self._of_package(before, name)
+
+    def _of_package(self, before: str, name: str) -> Found | None:
+        for path in sorted(self._tables.packages.get(before, ())):
+            if self._tables.has(path, name):
+                return Place(path, name), links.IMPORTED
+        return None
+
+    def member(self, qualified: str, name: str, steps: int = _MOST_STEPS) -> Place | None:
+        """A member of a type of this file, its own or one of a base type's."""
+        if self._tables.has(self.path, f"{qualified}.{name}"):
+            return Place(self.path, f"{qualified}.{name}")
+        if elsewhere := self._extended(qualified, name):
+            return elsewhere
+        return self.inherited(qualified, name, steps)
+
+    def _extended(self, qualified: str, name: str) -> Place | None:
+        """Where a type's members may stand in other files: Go, Rust, Swift, C++, C#, Ruby."""
+        if self.outline.language not in ("go", "rust", "swift", "cpp", "c", "csharp", "ruby", "kotlin"):
+            return None
+        wanted = f"{qualified}.{name}"
+        for path in sorted(self._tables.definitions(name)):
+            if path != self.path and self._tables.has(path, wanted) and self._is_kin(path):
+                return Place(path, wanted)
+        return None
+
+    def inherited(self, qualified: str, name: str, steps: int = _MOST_STEPS) -> Place | None:
+        """A member of one of a type's base types."""
+        if steps == 0:
+            return None
+        for before, base in self._bases.get(qualified, ()):
+            found = self.type(f"{before}.{base}" if before else base, qualified.rpartition(".")[0])
+            if found is None or found[0] == Place(self.path, qualified):
+                continue
+            place = found[0]
+            if member := self._scopes.of(place.path).member(place.symbol, name, steps - 1):
+                return member
+        return None
+
+    def type_of(self, name: str, within: str) -> Found | None:
+        """The type of a local name or a field, where the code says it."""
+        around = within
+        while True:
+            for spelled in (name, f"this.{name}", f"self.{name}") if around != within else (name,):
+                of = self._types.get((around, spelled))
+                if of is not None:
+                    return self.type(of, around)
+            if not around:
+                return None
+            around = around.rpartition(".")[0]
+
+    def own_type(self, within: str) -> str:
+        """The innermost type that a definition stands in."""
+        around = within
+        while around:
+            symbols = self._tables.symbols(self.path, around)
+            if not symbols or any(symbol.kind is SymbolKind.TYPE for symbol in symbols):
+                return around
+            around = around.rpartition(".")[0]
+        return ""
+
+    # --- the repository
+
+    def _is_kin(self, path: str) -> bool:
+        other = self._tables.outlines[path].language
+        return family(other) == family(self.outline.language)
+
+    def candidates(self, name: str, kinds: set[SymbolKind], *, top: bool) -> list[Place]:
+        """All definitions of a name in files of this family, of the kinds; ``top``: at their top level only."""
+        found: dict[Place, None] = {}
+        for path, symbols in self._tables.definitions(name).items():
+            if self._is_kin(path):
+                for symbol in symbols:
+                    if symbol.kind in kinds and (not top or symbol.qualified in self._tables.tops(path)):
+                        found[Place(path, symbol.qualified)] = None
+        return list(found)
+
+    def only_one(self, name: str, kinds: set[SymbolKind]) -> Found | None:
+        """The only definition of a name in the repository."""
+        found = self.candidates(name, kinds, top=True)
+        return (found[0], links.ONLY_ONE) if len(found) == 1 else None
+
+
+def _own_name(module: str, language: str) -> str:
+    """What a module is called where it is imported without a name of its own."""
+    if language == "go":
+        last = module.rsplit("/", 1)[-1]
+        return module.rsplit("/", 2)[-2] if last[:1] == "v" and last[1:].isdigit() and "/" in module else last
+    if language == "rust":
+        return module.rsplit("::", 1)[-1]
+    return module
