@@ -56,16 +56,16 @@ def changes(
 ) -> Changes:
     """Compares a root with what is remembered of it.
 
-    ``only`` names the paths to look at (files that exist, or not any more); without it the whole root is walked. A file
-    that cannot be read is left as it was remembered, or out.
+    ``only`` names the paths to look at: files and folders, that exist or do not any more; without it the whole root is
+    walked. A file that cannot be read is left as it was remembered, or out.
     """
     if only is None:
         present = list(selection.walk())
         gone = remembered.keys() - {found.path for found in present}
     else:
         wanted = set(only)
-        present = [found for path in sorted(wanted) if (found := selection.find(path))]
-        gone = (wanted - {found.path for found in present}) & remembered.keys()
+        present = list({found.path: found for path in sorted(wanted) for found in _present(selection, path)}.values())
+        gone = {path for path in remembered if _is_within(path, wanted)} - {found.path for found in present}
     stamps = dict(remembered)
     before = {path: stamps.pop(path) for path in gone}
     added: list[str] = []
@@ -95,6 +95,22 @@ def changes(
     )
 
 
+def _present(selection: Selection, path: str) -> list[Found]:
+    if (selection.root / path).is_dir():
+        return list(selection.walk(path))
+    found = selection.find(path)
+    return [found] if found else []
+
+
+def _is_within(path: str, wanted: set[str]) -> bool:
+    """Whether a path is one of some, or stands in one of them that is a folder, or was."""
+    while path:
+        if path in wanted:
+            return True
+        path = path.rpartition("/")[0]
+    return False
+
+
 def _stamp(selection: Selection, found: Found, known: Stamp | None, now_ns: int) -> Stamp | None:
     try:
         data = (selection.root / found.path).read_bytes()
@@ -106,7 +122,9 @@ def _stamp(selection: Selection, found: Found, known: Stamp | None, now_ns: int)
     return Stamp(len(data), 0 if is_racy else found.mtime_ns, digest, counts)
 
 
-def _renamed(gone: Mapping[str, Stamp], added: Iterable[str], stamps: Mapping[str, Stamp]) -> tuple[tuple[str, str], ...]:
+def _renamed(
+    gone: Mapping[str, Stamp], added: Iterable[str], stamps: Mapping[str, Stamp]
+) -> tuple[tuple[str, str], ...]:
     by_hash: dict[str, list[str]] = {}
     for path in sorted(gone):
         if gone[path].counts and gone[path].size:

@@ -124,7 +124,9 @@ _CPP_SIGNS = re.compile(
     r"|\b(?:constexpr|noexcept|nullptr|virtual|typename)\b",
     re.MULTILINE,
 )
-_GUARDED = re.compile(r"^[ \t]*#[ \t]*if(?:def[ \t]+__cplusplus|[ \t]+defined\W*__cplusplus).*?^[ \t]*#[ \t]*endif", re.M | re.S)
+_GUARDED = re.compile(
+    r"^[ \t]*#[ \t]*if(?:def[ \t]+__cplusplus|[ \t]+defined\W*__cplusplus).*?^[ \t]*#[ \t]*endif", re.M | re.S
+)
 _COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 

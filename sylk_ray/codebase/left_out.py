@@ -13,17 +13,27 @@ from fnmatch import translate
 from sylk_ray.codebase.languages import CONFIGURATION, PROSE, language_of
 
 HEAD = 8192
-"""Bytes at the beginning of a file in which a NUL shows that it is binary (as git has it), and a mark that it is
-generated."""
+"""Bytes at the beginning of a file in which a NUL shows that it is binary, as git has it."""
 
-_TOOLS = frozenset(
-    ".git .hg .svn .jj .bzr .idea .vscode .vs .gradle .terraform .cache .parcel-cache .turbo .next .nuxt .svelte-kit "
-    ".mypy_cache .pytest_cache .ruff_cache .hypothesis .tox .nox .eggs .ipynb_checkpoints __pycache__ .dart_tool .bundle "
-    ".stack-work dist-newstyle .nyc_output htmlcov .coverage_html DerivedData .build .import-linter_cache".split()
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NOTHING: frozenset[str] = frozenset()
+_TOOLS = _words(
+    """
+    .git .hg .svn .jj .bzr .idea .vscode .vs .gradle .terraform .cache .parcel-cache .turbo .next .nuxt
+    .svelte-kit .mypy_cache .pytest_cache .ruff_cache .hypothesis .tox .nox .eggs .ipynb_checkpoints __pycache__
+    .dart_tool .bundle .stack-work dist-newstyle .nyc_output htmlcov .coverage_html DerivedData .build
+    .import-linter_cache
+    """
 )
-_DEPENDENCIES = frozenset(
-    "node_modules bower_components jspm_packages site-packages dist-packages .venv .yarn .pnpm-store Pods Carthage "
-    "elm-stuff".split()
+_DEPENDENCIES = _words(
+    """
+    node_modules bower_components jspm_packages site-packages dist-packages .venv .yarn .pnpm-store Pods
+    Carthage elm-stuff
+    """
 )
 _SHOWN_WITHIN = {
     "pyvenv.cfg": "a Python environment",
@@ -35,45 +45,79 @@ _SHOWN_BESIDE = {
     "target": {"Cargo.toml", "pom.xml", "build.sbt"},
     "dist": {"package.json", "pyproject.toml", "setup.py"},
     "build": {"build.gradle", "build.gradle.kts", "setup.py", "pubspec.yaml"},
-    "bin": set[str](),
     "_build": {"mix.exs", "rebar.config", "dune-project"},
     "deps": {"mix.exs"},
     "coverage": {"package.json"},
 }
 
-_LOCKS = frozenset(
-    "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb Cargo.lock poetry.lock uv.lock "
-    "pdm.lock Pipfile.lock Gemfile.lock composer.lock go.sum go.work.sum mix.lock pubspec.lock Podfile.lock "
-    "Package.resolved flake.lock packages.lock.json gradle.lockfile .terraform.lock.hcl deno.lock conda-lock.yml "
-    "stack.yaml.lock cabal.project.freeze Cartfile.resolved paket.lock MODULE.bazel.lock pixi.lock".split()
+_LOCKS = _words(
+    """
+    package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb Cargo.lock poetry.lock
+    uv.lock pdm.lock Pipfile.lock Gemfile.lock composer.lock go.sum go.work.sum mix.lock pubspec.lock
+    Podfile.lock Package.resolved flake.lock packages.lock.json gradle.lockfile .terraform.lock.hcl deno.lock
+    conda-lock.yml stack.yaml.lock cabal.project.freeze Cartfile.resolved paket.lock MODULE.bazel.lock pixi.lock
+    """
 )
 _GENERATED_NAMES = re.compile(
     "|".join(
         translate(each)
-        for each in (
-            "*.pb.go *.pb.gw.go *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.cc *.pb.h *.pb.swift *_pb.js *_pb.ts *_pb.d.ts "
-            "*_pb.rb *.g.dart *.freezed.dart *.designer.cs *.Designer.cs *.g.cs *.g.i.cs *.generated.* *_generated.go "
-            "zz_generated.*.go *.min.js *.min.css *.min.mjs *.bundle.js *-min.js *.js.map *.css.map *.d.ts.map"
-        ).split()
+        for each in [
+            "*.pb.go",
+            "*.pb.gw.go",
+            "*_pb2.py",
+            "*_pb2.pyi",
+            "*_pb2_grpc.py",
+            "*.pb.cc",
+            "*.pb.h",
+            "*.pb.swift",
+            "*_pb.js",
+            "*_pb.ts",
+            "*_pb.d.ts",
+            "*_pb.rb",
+            "*.g.dart",
+            "*.freezed.dart",
+            "*.designer.cs",
+            "*.Designer.cs",
+            "*.g.cs",
+            "*.g.i.cs",
+            "*.generated.*",
+            "*_generated.go",
+            "zz_generated.*.go",
+            "*.min.js",
+            "*.min.css",
+            "*.min.mjs",
+            "*.bundle.js",
+            "*-min.js",
+            "*.js.map",
+            "*.css.map",
+            "*.d.ts.map",
+        ]
     )
 )
-_SECRETS = re.compile(r"\.env(?:\.(?!example$|sample$|template$|dist$).*)?$|id_(?:rsa|dsa|ecdsa|ed25519)$|\.netrc$|\.htpasswd$")
-_DATA = frozenset(
-    "csv tsv jsonl ndjson svg ipynb log map snap po pot diff patch pem crt cer key csr p8 dump geojson topojson har "
-    "fasta fastq vcf bed dat out lst stl obj gltf eps ps ai srt vtt cassette approved excalidraw drawio rdf ttl nt "
-    "lock sum tap".split()
+_SECRETS = re.compile(
+    r"\.env(?:\.(?!example$|sample$|template$|dist$).*)?$|id_(?:rsa|dsa|ecdsa|ed25519)$|\.netrc$|\.htpasswd$"
 )
-_BINARY = frozenset(
-    "png jpg jpeg gif bmp ico icns tif tiff webp avif heic psd xcf mp3 mp4 m4a ogg oga ogv wav flac avi mov mkv webm "
-    "pdf doc docx xls xlsx ppt pptx odt ods odp zip tar gz tgz bz2 xz zst 7z rar jar war ear whl egg gem nupkg deb rpm "
-    "apk ipa dmg iso so dylib dll exe o a lib obj pyc pyo pyd class wasm node bin db sqlite sqlite3 mdb parquet arrow "
-    "feather npy npz pkl pickle pt pth onnx safetensors gguf h5 hdf5 tflite ttf otf woff woff2 eot keystore jks p12 "
-    "pfx gpg swp mo dex rlib rmeta".split()
+_DATA = _words(
+    """
+    csv tsv jsonl ndjson svg ipynb log map snap po pot diff patch pem crt cer key csr p8 dump geojson topojson
+    har fasta fastq vcf bed dat out lst stl obj gltf eps ps ai srt vtt cassette approved excalidraw drawio rdf
+    ttl nt lock sum tap
+    """
 )
+_BINARY = _words(
+    """
+    png jpg jpeg gif bmp ico icns tif tiff webp avif heic psd xcf mp3 mp4 m4a ogg oga ogv wav flac avi mov mkv
+    webm pdf doc docx xls xlsx ppt pptx odt ods odp zip tar gz tgz bz2 xz zst 7z rar jar war ear whl egg gem
+    nupkg deb rpm apk ipa dmg iso so dylib dll exe o a lib obj pyc pyo pyd class wasm node bin db sqlite sqlite3
+    mdb parquet arrow feather npy npz pkl pickle pt pth onnx safetensors gguf h5 hdf5 tflite ttf otf woff woff2
+    eot keystore jks p12 pfx gpg swp mo dex rlib rmeta
+    """
+)
+_COMMENT_SIGN = r"^[ \t]*(?://|/?\*|#|--|;|<!--|\"\"\"|').{0,200}?"
 _GENERATED_MARK = re.compile(
-    r"^[ \t]*(?://|/?\*|#|--|;|<!--|\"\"\"|').{0,200}?"
-    r"(?:\bcode generated\b.*\bdo not edit|@generated\b|<auto-?generated\b|\b(?:auto-?|automatically )generated\b.{0,80}"
-    r"(?:do not|don't|by|from|file)|\bgenerated (?:by|from)\b.*\bdo not (?:edit|modify)|\bdo not (?:edit|modify)\b.*\bgenerated\b"
+    _COMMENT_SIGN + r"(?:\bcode generated\b.*\bdo not edit|@generated\b|<auto-?generated\b"
+    r"|\b(?:auto-?|automatically )generated\b.{0,80}(?:do not|don't|by|from|file)"
+    r"|\bgenerated (?:by|from)\b.*\bdo not (?:edit|modify)|\bdo not (?:edit|modify)\b.*\bgenerated\b"
     r"|\bthis file (?:was|is) (?:auto-?|automatically )?generated (?:by|from)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -89,7 +133,7 @@ def folder_is_left_out(name: str, beside: Set[str]) -> str:
         return "a tool's own folder"
     if name in _DEPENDENCIES:
         return "dependencies, not code of this repository"
-    if beside & _SHOWN_BESIDE.get(name, frozenset()):
+    if beside & _SHOWN_BESIDE.get(name, _NOTHING):
         return "build output"
     return ""
 
@@ -99,7 +143,7 @@ def folder_shows_itself(name: str, within: Set[str]) -> str:
     for file, reason in _SHOWN_WITHIN.items():
         if file in within:
             return reason
-    if within & _VENDORED.get(name, frozenset()):
+    if within & _VENDORED.get(name, _NOTHING):
         return "dependencies, not code of this repository"
     return ""
 
@@ -141,7 +185,7 @@ def contents_are_left_out(path: str, data: bytes) -> str:
 
 
 def text_of(data: bytes) -> str | None:
-    """The text of a file: UTF-8, or Latin-1 where but a few bytes are not ASCII (old sources); None if it is no text."""
+    """The text of a file: UTF-8, or Latin-1 where but few bytes are not ASCII (old sources); None if it is no text."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

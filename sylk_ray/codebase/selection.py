@@ -57,11 +57,17 @@ class Selection:
         self.root = root.resolve()
         self._max_bytes = max_bytes
 
-    def walk(self) -> Iterator[Found]:
+    def walk(self, within: str = "") -> Iterator[Found]:
         """The files that count by name, ignore files and size, folder by folder. What cannot be listed is
-        passed over."""
+        passed over. ``within`` is a folder of the root to stay in."""
         ignoring, prefix = Ignoring.of_root(self.root)
-        todo = [(str(self.root), "", ignoring)]
+        if within and not self.decide_by_name(within).counts:
+            return
+        relative = ""
+        for name in within.split("/") if within else ():
+            ignoring = ignoring.within(prefix + relative, self.root / relative)
+            relative += f"{name}/"
+        todo = [(str(self.root / within), relative, ignoring)]
         while todo:
             folder, relative, ignoring = todo.pop()
             try:
@@ -132,7 +138,7 @@ class Selection:
         for name in parts:
             folder = self.root / relative
             try:
-                names = set(os.listdir(folder))
+                names = {each.name for each in folder.iterdir()}
                 mode = (folder / name).lstat()
             except OSError as error:
                 return Decision(False, f"cannot be read: {error.strerror or error}", f"{relative}{name}")
@@ -169,7 +175,7 @@ class Selection:
 
 def _names_in(folder: Path) -> set[str]:
     try:
-        return set(os.listdir(folder))
+        return {each.name for each in folder.iterdir()}
     except OSError:
         return set()
 

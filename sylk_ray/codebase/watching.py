@@ -12,11 +12,12 @@ checked out, everything is to be looked at again.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 
-from watchfiles import Change, awatch
+from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]
 
 from sylk_ray.codebase.debouncing import Batch, Debouncer
 from sylk_ray.codebase.ignoring import IGNORE_FILE
@@ -102,12 +103,9 @@ class Sorting:
 
 
 def _that_count(selection: Selection, paths: Iterable[str]) -> list[str]:
-    """Without those that exist and do not count by their name. A folder stands for the files in it."""
+    """Without those that exist and do not count by their name."""
     counting: list[str] = []
     for path in paths:
-        absolute = selection.root / path
-        if absolute.is_dir() and not absolute.is_symlink():
-            continue
-        if not absolute.exists() or selection.decide_by_name(path).counts:
+        if not os.path.lexists(selection.root / path) or selection.decide_by_name(path).counts:
             counting.append(path)
     return counting

@@ -7,6 +7,7 @@ belong to what they stand above. JSON alone needs its braces counted, with strin
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sylk_ray.codebase.outline import Outline, Part
 from sylk_ray.codebase.reading.prose import chunks
@@ -40,7 +41,9 @@ def _parts(lines: list[str], starts: list[tuple[int, str]]) -> list[Part]:
     if len(lines) <= SHORT and any(line.strip() for line in lines):
         first = next(at for at, line in enumerate(lines, 1) if line.strip())
         last = max(at for at, line in enumerate(lines, 1) if line.strip())
-        return [Part(title=", ".join(dict.fromkeys(title for _, title in starts))[:200], start_line=first, end_line=last)]
+        return [
+            Part(title=", ".join(dict.fromkeys(title for _, title in starts))[:200], start_line=first, end_line=last)
+        ]
     begins = [_with_comment(lines, at, starts[number - 1][0] if number else 0) for number, (at, _) in enumerate(starts)]
     parts = chunks(lines, 1, begins[0] - 1)
     for number, (_, title) in enumerate(starts):
@@ -76,7 +79,9 @@ def _yaml(lines: list[str]) -> list[tuple[int, str]]:
 
 
 def _yaml_inner(lines: list[str], first: int, last: int) -> list[tuple[int, str]]:
-    indents = [len(line) - len(line.lstrip()) for line in lines[first:last] if line.strip() and line.lstrip()[0] not in "#-"]
+    indents = [
+        len(line) - len(line.lstrip()) for line in lines[first:last] if line.strip() and line.lstrip()[0] not in "#-"
+    ]
     wanted = min(indents, default=0)
     found: list[tuple[int, str]] = []
     if wanted:
@@ -87,9 +92,10 @@ def _yaml_inner(lines: list[str], first: int, last: int) -> list[tuple[int, str]
     return found
 
 
-def _with_inner(lines: list[str], tops: list[tuple[int, str]], inner: object) -> list[tuple[int, str]]:
+def _with_inner(
+    lines: list[str], tops: list[tuple[int, str]], inner: Callable[[list[str], int, int], list[tuple[int, str]]]
+) -> list[tuple[int, str]]:
     """Long parts are divided by the keys below."""
-    assert callable(inner)
     found: list[tuple[int, str]] = []
     for number, (at, title) in enumerate(tops):
         last = tops[number + 1][0] - 1 if number + 1 < len(tops) else len(lines)

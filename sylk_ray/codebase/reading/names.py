@@ -9,7 +9,9 @@ _TYPE_ARGUMENTS = re.compile(r"(?:::)?<[^()]*>$|\[[^()\[\]]*\]$")
 _GENERIC = re.compile(r"<[^<>()]*>")
 _LAST_OPERAND = re.compile(r"(?<=[\s+\-*/%&|=<>!({\[,;])[\w.@:\\]+$")
 _PATH = re.compile(r"[\w$@.:\\]+")
-_BASE = re.compile(r"\s*(?:(?:public|private|protected|virtual|open|final|with)\s+)*\*?((?:\\|::)?[A-Za-z_][\w]*(?:(?:\.|::|\\)\w+)*)")
+_BASE = re.compile(
+    r"\s*(?:(?:public|private|protected|virtual|open|final|with)\s+)*\*?((?:\\|::)?[A-Za-z_][\w]*(?:(?:\.|::|\\)\w+)*)"
+)
 _WORD = re.compile(r"\b[A-Z]\w*[a-z]\w*\b")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 

@@ -52,7 +52,13 @@ def read_rst(path: str, lines: list[str]) -> Outline:
     levels: dict[str, int] = {}
     for at in range(1, len(lines)):
         title, mark = lines[at - 1].rstrip(), _RST_MARK.match(lines[at])
-        if mark and title and not title[0].isspace() and not _RST_MARK.match(title) and len(lines[at].rstrip()) >= len(title):
+        if (
+            mark
+            and title
+            and not title[0].isspace()
+            and not _RST_MARK.match(title)
+            and len(lines[at].rstrip()) >= len(title)
+        ):
             overlined = at >= 2 and _RST_MARK.match(lines[at - 2]) is not None
             level = levels.setdefault(mark[1] + "o" * overlined, len(levels) + 1)
             headings.append((at - overlined, level, title.strip()))

@@ -241,9 +241,7 @@ class Reader:
             signature = signature.partition("=")[0]
         for used in names.types_in(signature):
             if used != symbol.name:
-                self.references.append(
-                    Reference(name=used, kind=ReferenceKind.USE, line=line, within=symbol.qualified)
-                )
+                self.references.append(Reference(name=used, kind=ReferenceKind.USE, line=line, within=symbol.qualified))
         if self.rules.parameter:
             for annotated in self.rules.parameter.finditer(signature):
                 if symbol.kind is SymbolKind.CONSTANT:

@@ -21,7 +21,9 @@ class CommentStyle(msgspec.Struct, frozen=True):
 SLASHES = CommentStyle()
 HASHES = CommentStyle(line=("#",), block=None)
 
-_MARKS = re.compile(r"^[ \t]*(?:/\*[*!]?|\*/|\*(?!\*)|//[/!]?|#+!?|---?@?|--\[\[|\]\])?[ \t]?|[ \t]*(?:\*+/|\]\])[ \t]*$")
+_MARKS = re.compile(
+    r"^[ \t]*(?:/\*[*!]?|\*/|\*(?!\*)|//[/!]?|#+!?|---?@?|--\[\[|\]\])?[ \t]?|[ \t]*(?:\*+/|\]\])[ \t]*$"
+)
 _LICENCE = re.compile(r"licen[sc]e|copyright|\(c\)|SPDX-|all rights reserved", re.IGNORECASE)
 _DIRECTIVE = re.compile(
     r"^(?:!|go:|\+build|nolint|eslint|tslint|ts-|prettier|@ts-|pylint|noqa|type:|mypy|pragma|region|endregion"

@@ -1,8 +1,8 @@
 """Outlines joined by links: what calls, imports, derives from and holds what, each with how sure it is.
 
-Static reading goes as far as it goes: a link says what most likely is meant, and its confidence how it was found. A name
-in the same scope is nearly sure, one that is the only of its kind in the repository is a guess, and where there are more
-than a few there is no link at all::
+Static reading goes as far as it goes: a link says what most likely is meant, and its confidence how it was found. A
+name in the same scope is nearly sure, one that is the only of its kind in the repository is a guess, and where there
+are more than a few there is no link at all::
 
     resolver = Resolver()
     for path in resolver.update(outlines, manifests={"go.mod": text}):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _FAMILIES = {
     "javascript": "js",
     "typescript": "js",
@@ -18,14 +23,17 @@ PACKAGED = frozenset({"java", "kotlin", "scala", "csharp", "php"})
 """Where files say the package that they belong to, and see all of it without an import."""
 OWN = frozenset({"self", "this", "cls", "Self", "static", "@", "__MODULE__", "self.class", "()self"})
 ABOVE = frozenset({"super", "super()", "parent", "base"})
-COMMON = frozenset(
-    "get set run close open read write add remove delete update create init new start stop next size length len count "
-    "name value values keys items list map filter reduce push pop append extend insert find exists contains has is "
-    "equals toString to_s to_string string str hash clone copy print println log error info warn debug format parse "
-    "join split replace trim strip lower upper sort reverse call apply bind then catch send receive put post patch "
-    "load save reset clear begin end commit rollback execute query emit on off once wait notify main setup teardown "
-    "build make from into unwrap expect ok err iter collect default fmt eq cmp forEach each index test assert describe "
-    "it range min max sum abs round sleep require include raise throw require_once first last empty any all".split()
+COMMON = _words(
+    """
+    get set run close open read write add remove delete update create init new start stop next size length len
+    count name value values keys items list map filter reduce push pop append extend insert find exists contains
+    has is equals toString to_s to_string string str hash clone copy print println log error info warn debug
+    format parse join split replace trim strip lower upper sort reverse call apply bind then catch send receive
+    put post patch load save reset clear begin end commit rollback execute query emit on off once wait notify
+    main setup teardown build make from into unwrap expect ok err iter collect default fmt eq cmp forEach each
+    index test assert describe it range min max sum abs round sleep require include raise throw require_once
+    first last empty any all
+    """
 )
 """Names that so many types have that one candidate of several says nothing."""
 

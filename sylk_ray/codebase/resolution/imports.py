@@ -174,7 +174,9 @@ class Imports:
         inner = imported.module.removesuffix(".rb")
         if imported.relative or inner.startswith("."):
             return self._existing(f"{_joined(posixpath.dirname(path), inner)}.rb")
-        found = self._existing(f"lib/{inner}.rb", f"{inner}.rb", f"app/{inner}.rb", f"spec/{inner}.rb", f"test/{inner}.rb")
+        found = self._existing(
+            f"lib/{inner}.rb", f"{inner}.rb", f"app/{inner}.rb", f"spec/{inner}.rb", f"test/{inner}.rb"
+        )
         return found or self._tables.only_with_suffix(f"lib/{inner}.rb")
 
     def _lua(self, path: str, imported: Import, name: str) -> list[str]:
@@ -188,7 +190,11 @@ class Imports:
         return self._existing(beside or "", imported.module.removeprefix("./"))
 
     def _elixir(self, path: str, imported: Import, name: str) -> list[str]:
-        return [each for each in sorted(self._tables.definitions(imported.module)) if imported.module in self._tables.tops(each)]
+        return [
+            each
+            for each in sorted(self._tables.definitions(imported.module))
+            if imported.module in self._tables.tops(each)
+        ]
 
 
 def _joined(folder: str, path: str) -> str | None:

@@ -227,15 +227,17 @@ def _is_prototype(symbol: Symbol) -> bool:
 
 def _changed_names(before: Outline | None, after: Outline | None) -> set[str]:
     """The names of the definitions that one has and the other has not, or in another way."""
-    told = [
-        {(each.qualified, each.name, each.kind, each.exported, _is_prototype(each), "export default" in each.signature)
-         for each in outline.symbols} if outline else set()
-        for outline in (before, after)
-    ]
-    changed = {name for _, name, *_ in told[0] ^ told[1]}
+    changed = {name for _, name, *_ in _told(before) ^ _told(after)}
     if before and after and (package_of(before) != package_of(after) or before.language != after.language):
         changed |= {each.name for outline in (before, after) for each in outline.symbols}
     return changed | {"default"} if changed else changed
+
+
+def _told(outline: Outline | None) -> set[tuple[str, str, SymbolKind, bool, bool, bool]]:
+    return {
+        (each.qualified, each.name, each.kind, each.exported, _is_prototype(each), "export default" in each.signature)
+        for each in (outline.symbols if outline else ())
+    }
 
 
 def _passes_on(outline: Outline | None) -> object:

@@ -132,13 +132,16 @@ def top_names(outline: Outline) -> list[str]:
     return [
         symbol.qualified
         for symbol in outline.symbols
-        if "." not in symbol.qualified or symbol.name == symbol.qualified or symbol.qualified.rpartition(".")[0] in modules
+        if "." not in symbol.qualified
+        or symbol.name == symbol.qualified
+        or symbol.qualified.rpartition(".")[0] in modules
     ]
 
 
 def heirs(outline: Outline) -> list[tuple[str, str]]:
-    """(name of the base, name of the type) of all that a file's types derive from, and so (type, field) of their fields:
-    who goes through the one depends on what the other means."""
+    """(name of the base, name of the type) of all that a file's types derive from, and (type, field) of their fields.
+
+    Who goes through the second depends on what the first means."""
     types = {symbol.qualified for symbol in outline.symbols if symbol.kind is SymbolKind.TYPE}
     derived = [
         (each.name, each.within.rpartition(".")[2]) for each in outline.references if each.kind is ReferenceKind.INHERIT

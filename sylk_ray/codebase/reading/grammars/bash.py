@@ -11,10 +11,17 @@ from sylk_ray.codebase.reading.reader import Reader, Rules, Span
 from sylk_ray.codebase.reading.rules import CONSTANT, FUNCTION, defines
 from sylk_ray.codebase.reading.source import HASHES
 
-_BUILT_IN = frozenset(
-    "echo printf cd set unset export local return exit shift read test [ [[ : true false eval exec trap wait kill cat "
-    "grep sed awk rm mv cp mkdir ls find sort cut tr head tail tee xargs basename dirname chmod touch sleep pwd "
-    "pushd popd declare readonly typeset command type ulimit umask getopts let".split()
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BUILT_IN = _words(
+    """
+    echo printf cd set unset export local return exit shift read test [ [[ : true false eval exec trap wait kill
+    cat grep sed awk rm mv cp mkdir ls find sort cut tr head tail tee xargs basename dirname chmod touch sleep
+    pwd pushd popd declare readonly typeset command type ulimit umask getopts let
+    """
 )
 _SOURCED = re.compile(r"(?:source|\.)\s+([^\s;&|]+|\"[^\"]*\"(?:[^\s;&|]*))")
 _FILE = re.compile(r"(?:.*\$[({][^/]*[)}]\"?|\$\w+|.*\$\([^)]*\))\"?/")

@@ -18,7 +18,9 @@ _FUNCTION = re.compile(r"(?:def|defp|defmacro|defmacrop|defguard|defguardp|defde
 _IMPORT = re.compile(r"(alias|import|use|require)[\s(]+([\w.]+?)(?:\.\{([^}]*)\})?(?:\s*,\s*as:\s*(\w+))?(?:[\s,)]|$)")
 _ATTRIBUTE = re.compile(r"@([a-z_]\w*)\s+\S")
 _SAID = re.compile(r"@(?:module)?doc\s+(?:~[sS])?(?:\"\"\"(.*?)\"\"\"|\"([^\"\n]*)\")", re.DOTALL)
-_KNOWN = frozenset({"doc", "moduledoc", "typedoc", "spec", "type", "typep", "opaque", "impl", "callback", "behaviour", "dialyzer"})
+_KNOWN = frozenset(
+    {"doc", "moduledoc", "typedoc", "spec", "type", "typep", "opaque", "impl", "callback", "behaviour", "dialyzer"}
+)
 
 
 def _call(reader: Reader, node: SgNode, at: Span) -> None:
@@ -56,7 +58,9 @@ def _module(reader: Reader, node: SgNode, at: Span) -> None:
         reader.reference(found[1].split(".")[-1], found[1].rpartition(".")[0], ReferenceKind.INHERIT, at.line + 1, name)
         reader.enter(at, name, TYPE)
         return
-    reader.define(node, at, TYPE, name, qualified=reader.qualified(name), body=max(body, at.start + 1), doc=doc, uses=False)
+    reader.define(
+        node, at, TYPE, name, qualified=reader.qualified(name), body=max(body, at.start + 1), doc=doc, uses=False
+    )
 
 
 def _after(reader: Reader, start: int) -> int:

@@ -85,7 +85,9 @@ def _import(reader: Reader, node: SgNode, at: Span) -> None:
     if path is None:
         return
     alias = name.text() if name else ""
-    reader.imported(path.text().strip('"`'), at, [("*", "*")] if alias == "." else [], alias="" if alias == "." else alias)
+    reader.imported(
+        path.text().strip('"`'), at, [("*", "*")] if alias == "." else [], alias="" if alias == "." else alias
+    )
 
 
 def _call(reader: Reader, node: SgNode, at: Span) -> None:
@@ -128,6 +130,7 @@ RULES = Rules(
         "call_expression": _call,
     },
     exported=lambda name, signature: name[:1].isupper(),
-    parameter=re.compile(_KEYWORD_BEFORE + r"(?P<name>[a-z]\w*)\s+(?:\*|\[\]|\.\.\.)*(?P<type>(?:\w+\.)?[A-Z]\w*)(?=[\[,) ])"),
+    parameter=re.compile(
+        _KEYWORD_BEFORE + r"(?P<name>[a-z]\w*)\s+(?:\*|\[\]|\.\.\.)*(?P<type>(?:\w+\.)?[A-Z]\w*)(?=[\[,) ])"
+    ),
 )
-

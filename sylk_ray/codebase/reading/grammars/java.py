@@ -6,6 +6,8 @@ import re
 
 from ast_grep_py import SgNode
 
+from sylk_ray.codebase.outline import ReferenceKind
+from sylk_ray.codebase.reading.names import called
 from sylk_ray.codebase.reading.reader import Reader, Rules, Span
 from sylk_ray.codebase.reading.rules import (
     CONSTANT,
@@ -17,8 +19,6 @@ from sylk_ray.codebase.reading.rules import (
     package,
     scope,
 )
-from sylk_ray.codebase.reading.names import called
-from sylk_ray.codebase.outline import ReferenceKind
 
 _HERITAGE = re.compile(r"\b(?:extends|implements|permits)\b")
 _IMPORT = re.compile(r"import\s+(static\s+)?([\w.]+?)(?:\.(\*))?\s*;")

@@ -92,7 +92,9 @@ _REQUIRING = frozenset({"call_expression", "await_expression", "member_expressio
 
 def _required(reader: Reader, target: str, required: re.Match[str], at: Span) -> None:
     if target.startswith("{"):
-        names = [(each[1], each[2] or each[1]) for each in _DESTRUCTURED.finditer(re.sub(r"\s+", " ", target[1:-1]).strip())]
+        names = [
+            (each[1], each[2] or each[1]) for each in _DESTRUCTURED.finditer(re.sub(r"\s+", " ", target[1:-1]).strip())
+        ]
         reader.imported(required[1], at, names)
     elif required[2]:
         reader.imported(required[1], at, [(required[2][1:], target)])
@@ -230,7 +232,9 @@ def _constructor_fields(reader: Reader) -> None:
     for symbol in reader.symbols:
         if symbol.name == "constructor":
             of = symbol.qualified.rpartition(".")[0]
-            for each in re.finditer(r"\b(?:private|public|protected|readonly)\s+(\w+)\??\s*:\s*([A-Z]\w*)", symbol.signature):
+            for each in re.finditer(
+                r"\b(?:private|public|protected|readonly)\s+(\w+)\??\s*:\s*([A-Z]\w*)", symbol.signature
+            ):
                 reader.bind(f"this.{each[1]}", each[2], of)
 
 
@@ -258,7 +262,9 @@ def _module(reader: Reader, node: SgNode, at: Span) -> None:
 def _element(reader: Reader, node: SgNode, at: Span) -> None:
     name = node.field("name") or node.child(1)
     if name is not None and name.text()[:1].isupper():
-        reader.reference(name.text().rsplit(".", 1)[-1], name.text().rpartition(".")[0], ReferenceKind.CALL, at.line + 1)
+        reader.reference(
+            name.text().rsplit(".", 1)[-1], name.text().rpartition(".")[0], ReferenceKind.CALL, at.line + 1
+        )
 
 
 def _call(reader: Reader, node: SgNode, at: Span) -> None:

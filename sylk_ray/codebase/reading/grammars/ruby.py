@@ -12,7 +12,9 @@ from sylk_ray.codebase.reading.reader import Reader, Rules, Span
 from sylk_ray.codebase.reading.rules import CONSTANT, FUNCTION, METHOD, MODULE, TYPE, scope
 from sylk_ray.codebase.reading.source import CommentStyle
 
-_REQUIRED = re.compile(r"(require|require_relative|load|autoload)\b[\s(]*(?:(?::\w+|['\"]\w+['\"])\s*,\s*)?['\"]([^'\"#]+)['\"]")
+_REQUIRED = re.compile(
+    r"(require|require_relative|load|autoload)\b[\s(]*(?:(?::\w+|['\"]\w+['\"])\s*,\s*)?['\"]([^'\"#]+)['\"]"
+)
 _MIXED_IN = frozenset({"include", "extend", "prepend"})
 _VISIBILITY = frozenset({"private", "protected", "public", "module_function", "private_class_method"})
 

@@ -12,7 +12,10 @@ from sylk_ray.codebase.reading.reader import Reader, Rules, Span
 from sylk_ray.codebase.reading.rules import FUNCTION, MODULE, NAME_THEN_TYPE, TYPE, calls, constant, defines, scope
 from sylk_ray.codebase.reading.source import CommentStyle
 
-_FIELD = re.compile(r"(?:^|[{,(])\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*:\s*(?:&(?:'\w+\s*)?|mut\s+|Box<|Arc<|Rc<|Option<|dyn\s+)*((?:\w+::)*[A-Z]\w*)", re.M)
+_FIELD = re.compile(
+    r"(?:^|[{,(])\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*:\s*(?:&(?:'\w+\s*)?|mut\s+|Box<|Arc<|Rc<|Option<|dyn\s+)*((?:\w+::)*[A-Z]\w*)",
+    re.M,
+)
 _NAME = re.compile(r"(?:\w+::)*(\w+)")
 
 

@@ -84,4 +84,3 @@ RULES = Rules(
     exported=lambda name, signature: not re.match(r"(?:@\w+(?:\([^)]*\))?\s+|\w+\s+)*?private\b", signature),
     parameter=NAME_THEN_TYPE,
 )
-
