@@ -151,7 +151,7 @@ def test_building_an_index_keeps_what_is_written_and_searched_meanwhile(tmp_path
         building = threading.Thread(target=lambda: over.append(store.optimize("r")))
         building.start()
         written = 2000
-        while building.is_alive() and written < 4000:
+        while building.is_alive() and written < 2400:
             store.upsert("r", points(written))
             store.delete("r", [written - 1990])
             assert store.search("r", asked[written % len(asked)])
