@@ -110,7 +110,8 @@ class Facets:
         """The portable format of each bitmap, which is the same on every machine. Empty ones are left out."""
         parts: list[bytes] = []
         for field, value in sorted({*self._bitmaps, *self._encoded}):
-            bitmap = self.of((field, value))
+            bitmap = self.of((field, value)).copy()
+            bitmap.run_optimize()
             if bitmap:
                 name, said, content = field.encode(), value.encode(errors="surrogatepass"), bitmap.serialize()
                 parts += (_LENGTHS.pack(len(name), len(said), len(content)), name, said, content)
