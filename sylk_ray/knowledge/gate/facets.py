@@ -81,6 +81,10 @@ class Facets:
             bitmap = self._bitmaps[facet] = BitMap64.deserialize(bytes(encoded))
         return bitmap
 
+    def facets(self) -> set[Facet]:
+        """Those that a node has, and one that all have."""
+        return {facet for facet in {*self._bitmaps, *self._encoded} if self.of(facet)}
+
     def add(self, node: int, facets: Iterable[Facet]) -> None:
         """It keeps what it had before."""
         for facet in (_ALL, *facets):
@@ -109,12 +113,11 @@ class Facets:
     def encode(self) -> bytes:
         """The portable format of each bitmap, which is the same on every machine. Empty ones are left out."""
         parts: list[bytes] = []
-        for field, value in sorted({*self._bitmaps, *self._encoded}):
+        for field, value in sorted(self.facets()):
             bitmap = self.of((field, value)).copy()
             bitmap.run_optimize()
-            if bitmap:
-                name, said, content = field.encode(), value.encode(errors="surrogatepass"), bitmap.serialize()
-                parts += (_LENGTHS.pack(len(name), len(said), len(content)), name, said, content)
+            name, said, content = field.encode(), value.encode(errors="surrogatepass"), bitmap.serialize()
+            parts += (_LENGTHS.pack(len(name), len(said), len(content)), name, said, content)
         return b"".join(parts)
 
     @classmethod

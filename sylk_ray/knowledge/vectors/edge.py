@@ -62,7 +62,7 @@ class EdgeVectors(VectorStore):
         self._optimize_from = optimize_from
         self._ownership = Ownership(directory / collection)
         try:
-            self._shards = Shards(directory / collection, space, max_open, serve_changed=serve_changed)
+            self._shards = Shards(directory / collection, space, max_open, optimize_from, serve_changed=serve_changed)
         except BaseException:
             self._ownership.release()
             raise

@@ -35,7 +35,7 @@ class EdgeRebuild(Rebuild):
         self._of, generation, self._path = shards.begin_building(scope)
         self._record = ScopeRecord(scope=scope, space=space, generation=generation)
         try:
-            self._shard = new_shard(str(self._path), space)
+            self._shard = new_shard(str(self._path), space, shards.index_from)
         except BaseException as error:
             self._end()
             raise failure(error, f"rebuilding the vectors of {scope!r}") from error

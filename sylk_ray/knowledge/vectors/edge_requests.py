@@ -27,16 +27,16 @@ DENSE = "dense"
 SPARSE = "lexical"
 TRUTH = {True: "\x01true", False: "\x01false"}
 """What is written for a truth value: asked for one, the engine's Python interface asks for a number, and finds none."""
-INDEXED_FROM_KB = 20_000
-"""A segment that is larger gets an HNSW graph when it is optimized; comparing one by one is quick below."""
 
 
-def config_of(space: VectorSpace) -> engine.EdgeConfig:
+def config_of(space: VectorSpace, index_from: int) -> engine.EdgeConfig:
     quantisation: Any = None
     if space.quantisation is Quantisation.INT8:
         quantisation = engine.ScalarQuantizationConfig(type=engine.ScalarType.Int8, quantile=0.99, always_ram=True)
     elif space.quantisation is Quantisation.BINARY:
         quantisation = engine.BinaryQuantizationConfig(always_ram=True)
+    # In KB, and well below so many vectors, dense and sparse: what is optimized has an index afterwards.
+    threshold = max(1, index_from * space.dimensions * 4 // 1024 // 4)
     return engine.EdgeConfig(
         vectors={
             DENSE: engine.EdgeVectorParams(
@@ -44,14 +44,14 @@ def config_of(space: VectorSpace) -> engine.EdgeConfig:
             )
         },
         sparse_vectors={SPARSE: engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf)},
-        optimizers=engine.EdgeOptimizersConfig(indexing_threshold=INDEXED_FROM_KB, default_segment_number=1),
+        optimizers=engine.EdgeOptimizersConfig(indexing_threshold=threshold, default_segment_number=1),
         wal_enabled=True,
     )
 
 
-def new_shard(path: str, space: VectorSpace) -> engine.EdgeShard:
-    """With its indexes, and nothing in it yet."""
-    shard = engine.EdgeShard.create(path, config_of(space))
+def new_shard(path: str, space: VectorSpace, index_from: int) -> engine.EdgeShard:
+    """With the indexes of its payloads, and nothing in it; those of vectors are built from so many of them on."""
+    shard = engine.EdgeShard.create(path, config_of(space, index_from))
     for field in (*KEYWORD_FIELDS, *BOOL_FIELDS):
         shard.update(engine.UpdateOperation.create_field_index(field, engine.PayloadSchemaType.Keyword))
     shard.update(engine.UpdateOperation.create_field_index(PATH_FIELD, engine.KeywordIndexParams(prefix=True)))

@@ -79,10 +79,13 @@ class EdgeScope:
 class Shards:
     """All of one directory. Every method may be called from any thread."""
 
-    def __init__(self, directory: Path, space: VectorSpace, max_open: int, *, serve_changed: bool) -> None:
+    def __init__(
+        self, directory: Path, space: VectorSpace, max_open: int, index_from: int, *, serve_changed: bool
+    ) -> None:
         self._directory = directory
         self._space = space
         self._max_open = max_open
+        self.index_from = index_from
         self._lock = threading.RLock()
         self._scopes: dict[str, EdgeScope] = {}
         self._open: OrderedDict[str, Opened] = OrderedDict()
@@ -194,7 +197,7 @@ class Shards:
         path = folders.generation_of(scope.folder, 1)
         path.mkdir(parents=True)
         try:
-            shard = new_shard(str(path), self._space)
+            shard = new_shard(str(path), self._space, self.index_from)
         except BaseException as error:
             shutil.rmtree(path, ignore_errors=True)
             raise failure(error, f"beginning the vectors of {scope.name!r}") from error

@@ -43,6 +43,11 @@ def facets(of: dict[int, dict]) -> Facets:
     return made
 
 
+def shown(of: Facets) -> dict:
+    read = Facets.decode(memoryview(of.encode()))
+    return {facet: set(read.of(facet)) for facet in read.facets()}
+
+
 def knows(condition) -> bool:
     return "odd" not in str(condition) and "Within(path='')" not in str(condition)
 
@@ -66,14 +71,14 @@ def test_nodes_that_changed_are_never_excluded_for_what_they_were_or_are(before,
 @given(nodes, nodes)
 def test_merging_forgets_what_nodes_were(before, changed):
     merged = facets(before).merged([(node, facets_of("r", payload)) for node, payload in changed.items()])
-    assert merged.encode() == facets({**before, **changed}).encode()
+    assert shown(merged) == shown(facets({**before, **changed}))
 
 
 @given(nodes, st.sets(st.integers(1, 8)))
 def test_removed_nodes_are_nowhere(before, gone):
     made = Facets.decode(memoryview(facets(before).encode()))
     made.remove(gone)
-    assert made.encode() == facets({node: each for node, each in before.items() if node not in gone}).encode()
+    assert shown(made) == shown(facets({node: each for node, each in before.items() if node not in gone}))
 
 
 def test_a_truth_value_is_told_from_its_name():

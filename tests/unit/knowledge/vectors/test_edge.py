@@ -164,7 +164,7 @@ def test_building_an_index_keeps_what_is_written_and_searched_meanwhile(tmp_path
         assert list(store.keys("r")) == [*range(1, 10), *range(10 + written - 2000, written + 1)]
         assert [each.key for each in store.search("r", Query(dense=VECTORS[written - 1], k=1))] == [written]
         assert not store.optimize("r")
-        assert store.stats("r").indexed >= 1900 - (written - 2000)
+        assert store.stats("r").indexed >= 1500
     with opened(tmp_path) as store:
         assert store.count("r") == 2000
 
