@@ -19,52 +19,52 @@ FIELDS = (*KEYWORD_FIELDS, PATH_FIELD, *BOOL_FIELDS)
 """What has an index. Other fields can be asked for as well, and are looked at one by one."""
 
 
-class Equals(msgspec.Struct, frozen=True):
+class Equals(msgspec.Struct, frozen=True, tag=True):
     """The field has this value."""
 
     field: str
     value: Value
 
 
-class AnyOf(msgspec.Struct, frozen=True):
+class AnyOf(msgspec.Struct, frozen=True, tag=True):
     """The field has one of these values; nothing when there are none."""
 
     field: str
     values: tuple[str, ...] | tuple[int, ...]
 
 
-class NoneOf(msgspec.Struct, frozen=True):
+class NoneOf(msgspec.Struct, frozen=True, tag=True):
     """The field has none of these values, or is not there."""
 
     field: str
     values: tuple[str, ...] | tuple[int, ...]
 
 
-class KeyIn(msgspec.Struct, frozen=True):
+class KeyIn(msgspec.Struct, frozen=True, tag=True):
     """The point's key is one of these."""
 
     keys: frozenset[int]
 
 
-class Within(msgspec.Struct, frozen=True):
+class Within(msgspec.Struct, frozen=True, tag=True):
     """The path is this one, or below it: ``src/a`` holds ``src/a/b.py``, and not ``src/ab``. Empty holds all paths."""
 
     path: str
 
 
-class All(msgspec.Struct, frozen=True):
+class All(msgspec.Struct, frozen=True, tag=True):
     """Every part holds; true when there are none."""
 
     parts: tuple[Condition, ...]
 
 
-class Some(msgspec.Struct, frozen=True):
+class Some(msgspec.Struct, frozen=True, tag=True):
     """One part holds or more; false when there are none."""
 
     parts: tuple[Condition, ...]
 
 
-class Not(msgspec.Struct, frozen=True):
+class Not(msgspec.Struct, frozen=True, tag=True):
     """The part does not hold."""
 
     part: Condition

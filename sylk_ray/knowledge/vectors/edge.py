@@ -178,7 +178,7 @@ class EdgeVectors(VectorStore):
         with self._shards.writing(scope) as held:
             if held is not None:
                 try:
-                    held[1].shard.flush()
+                    held[1].flush()
                 except BaseException as error:
                     raise failure(error, f"flushing the vectors of {scope!r}") from error
 

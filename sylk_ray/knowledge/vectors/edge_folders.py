@@ -59,11 +59,18 @@ def read_record(folder: Path) -> ScopeRecord | None:
     return record
 
 
+def begin_record(folder: Path, record: ScopeRecord) -> None:
+    """Of a new scope: atomic, and on the disk some time later, as its shard is."""
+    new = folder / f"{RECORD}.new"
+    new.write_bytes(msgspec.json.encode(record))
+    new.replace(folder / RECORD)
+
+
 def write_record(folder: Path, record: ScopeRecord) -> None:
-    """Atomic, and on the disk when it returns."""
+    """Atomic, and on the disk when it returns, with the shard that it names."""
     sync_tree(generation_of(folder, record.generation))
     _write_durably(folder / RECORD, msgspec.json.encode(record))
-    _sync_directory(folder.parent)
+    sync_directory(folder.parent)
 
 
 def remove_leftovers(folder: Path, keep: int) -> None:
@@ -84,7 +91,7 @@ def set_aside(folder: Path) -> Path:
             break
     else:
         raise OSError(errno.EEXIST, "too many removed scopes", str(folder))
-    _sync_directory(folder.parent)
+    sync_directory(folder.parent)
     return aside
 
 
@@ -109,7 +116,7 @@ def break_seal(shard: Path) -> None:
             now = "missing" if name not in found else f"of {found[name]} bytes"
             raise StoreDamaged(f"{shard / name} is {now}, and was of {size} bytes", hint=HINT)
     (shard / SEAL).unlink()
-    _sync_directory(shard)
+    sync_directory(shard)
 
 
 def copy_shard(source: Path, target: Path) -> None:
@@ -131,7 +138,7 @@ def bytes_on_disk(folder: Path) -> int:
 
 
 def sync_tree(folder: Path) -> None:
-    """All files and directories below it are on the disk when it returns."""
+    """It, and all files and directories below it, are on the disk when it returns."""
     for here, _, files in os.walk(folder):
         for name in files:
             descriptor = os.open(Path(here) / name, os.O_RDONLY)
@@ -139,7 +146,7 @@ def sync_tree(folder: Path) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        _sync_directory(Path(here))
+        sync_directory(Path(here))
 
 
 def _sizes(shard: Path) -> dict[str, int]:
@@ -178,10 +185,10 @@ def _write_durably(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
-def _sync_directory(folder: Path) -> None:
+def sync_directory(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -139,6 +139,6 @@ def _write_again(scope: EdgeScope, before: Opened, built: Opened, name: str) -> 
 
 def _engine_flush(opened: Opened, name: str) -> None:
     try:
-        opened.shard.flush()
+        opened.flush()
     except BaseException as error:
         raise failure(error, f"flushing the vectors of {name!r}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import qdrant_edge as engine
 
@@ -25,6 +26,9 @@ from sylk_ray.knowledge.vectors.model import Hit, Payload, Point, Quantisation, 
 
 DENSE = "dense"
 SPARSE = "lexical"
+MAX_KEPT = 256
+LARGEST_KEPT = 4096
+"""In bytes, encoded: lists of keys hardly come twice."""
 TRUTH = {True: "\x01true", False: "\x01false"}
 """What is written for a truth value: asked for one, the engine's Python interface asks for a number, and finds none."""
 
@@ -110,6 +114,24 @@ def hits_of(found: list[engine.ScoredPoint], with_payload: bool) -> list[Hit]:
 
 
 def filter_of(condition: Condition) -> engine.Filter:
+    """Those that were asked for lately are kept: to make one takes as long as to search with it."""
+    encoded = _encode(condition)
+    if len(encoded) > LARGEST_KEPT:
+        return _filter_of(condition)
+    kept = _kept.get(encoded)
+    if kept is None:
+        if len(_kept) >= MAX_KEPT:
+            _kept.clear()
+        kept = _kept[encoded] = _filter_of(condition)
+    return kept
+
+
+# By their encoding, not by themselves: Python takes True for 1.
+_encode = msgspec.msgpack.Encoder().encode
+_kept: dict[bytes, engine.Filter] = {}
+
+
+def _filter_of(condition: Condition) -> engine.Filter:
     match condition:
         case Equals(field, value):
             written = TRUTH[value] if isinstance(value, bool) else value
@@ -133,11 +155,11 @@ def filter_of(condition: Condition) -> engine.Filter:
             below = engine.FieldCondition(PATH_FIELD, match=engine.MatchPrefix(f"{folder}/"))
             return engine.Filter(should=[itself, below])
         case All(parts):
-            return engine.Filter(must=[filter_of(each) for each in parts])
+            return engine.Filter(must=[_filter_of(each) for each in parts])
         case Some(parts):
-            return engine.Filter(should=[filter_of(each) for each in parts]) if parts else _NOTHING
+            return engine.Filter(should=[_filter_of(each) for each in parts]) if parts else _NOTHING
         case Not(part):
-            return engine.Filter(must_not=[filter_of(part)])
+            return engine.Filter(must_not=[_filter_of(part)])
 
 
 def _written(payload: Payload) -> Payload:

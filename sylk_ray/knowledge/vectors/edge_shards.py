@@ -33,21 +33,32 @@ from sylk_ray.knowledge.vectors.model import VectorSpace
 class Opened:
     """A shard that the engine has opened, and how many work on it."""
 
-    __slots__ = ("path", "remove", "retired", "shard", "space", "users")
+    __slots__ = ("new", "path", "remove", "retired", "shard", "space", "users")
 
     def __init__(self, shard: engine.EdgeShard, path: Path, space: VectorSpace) -> None:
         self.shard = shard
         self.path = path
         self.space = space
         self.users = 0
+        self.new = False
+        """Whether its folders may not be on the disk yet: the engine flushes the files."""
         self.retired = False
         """It is closed when its last user leaves."""
         self.remove: Path | None = None
         """What is deleted then."""
 
+    def flush(self) -> None:
+        """All that was written is on the disk when it returns."""
+        self.shard.flush()
+        if self.new:
+            # With the folder of the scope, where its record is, and that of the store.
+            folders.sync_tree(self.path.parent)
+            folders.sync_directory(self.path.parent.parent)
+            self.new = False
+
     def close(self) -> None:
         if self.remove is None:
-            self.shard.flush()
+            self.flush()
             self.shard.close()
             folders.seal(self.path)
         else:
@@ -201,10 +212,11 @@ class Shards:
         except BaseException as error:
             shutil.rmtree(path, ignore_errors=True)
             raise failure(error, f"beginning the vectors of {scope.name!r}") from error
-        folders.write_record(scope.folder, record)
+        folders.begin_record(scope.folder, record)
         with self._lock:
             scope.record = record
-            self._open[scope.name] = Opened(shard, path, self._space)
+            opened = self._open[scope.name] = Opened(shard, path, self._space)
+            opened.new = True
 
     def _load(self, name: str) -> Opened | None:
         scope = self._scopes.get(name)
