@@ -6,7 +6,19 @@ import asyncio
 import sys
 from pathlib import Path
 
-from benchmarks import fairness, in_process, journal, on_ray, routing, saying, sessions, skills, submitting, topics
+from benchmarks import (
+    fairness,
+    in_process,
+    journal,
+    on_ray,
+    routing,
+    saying,
+    sessions,
+    skills,
+    submitting,
+    topics,
+    vectors,
+)
 from benchmarks.table import Row, machine, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -23,6 +35,7 @@ PARTS = {
     "saying": saying.measure,
     "sessions": sessions.measure,
     "submitting": submitting.measure,
+    "vectors": vectors.measure,
 }
 
 

@@ -25,6 +25,12 @@ _HEADER = struct.Struct("<QIIIIII")
 _FIELDS = ("Seed", "Size", "SegmentLength", "SegmentLengthMask", "SegmentCount", "SegmentCountLength", "ArrayLength")
 
 
+def distinct(keys: Keys) -> Keys:
+    """Sorted. Several times as quick as ``numpy.unique``."""
+    ordered = np.sort(np.ascontiguousarray(keys, dtype=np.uint64))
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
+
+
 class KeyFilter:
     """Over ``buffer``, which is kept alive and must not change: what ``build`` gave. Raises SnapshotDamaged."""
 
@@ -57,13 +63,13 @@ class KeyFilter:
     @classmethod
     def build(cls, keys: Keys) -> KeyFilter:
         """Of any keys, in any order and more than once. Other threads run meanwhile. Raises FilterNotBuilt."""
-        distinct = np.unique(np.ascontiguousarray(keys, dtype=np.uint64))
+        every = distinct(keys)
         made = _ffi.new("binary_fuse8_t *")
-        if not _lib.binary_fuse8_allocate(len(distinct), made):
-            raise FilterNotBuilt(f"there is no memory for a filter of {len(distinct)} keys")
+        if not _lib.binary_fuse8_allocate(len(every), made):
+            raise FilterNotBuilt(f"there is no memory for a filter of {len(every)} keys")
         try:
-            if not _lib.binary_fuse8_populate(_ffi.from_buffer("uint64_t[]", distinct), len(distinct), made):
-                raise FilterNotBuilt(f"no seed separates these {len(distinct)} keys")
+            if not _lib.binary_fuse8_populate(_ffi.from_buffer("uint64_t[]", every), len(every), made):
+                raise FilterNotBuilt(f"no seed separates these {len(every)} keys")
             header = _HEADER.pack(*(getattr(made, name) for name in _FIELDS))
             return cls(header + bytes(_ffi.buffer(made.Fingerprints, made.ArrayLength)))
         finally:

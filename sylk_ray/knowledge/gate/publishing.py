@@ -17,7 +17,7 @@ import numpy as np
 
 from sylk_ray.knowledge.gate.durations import LeaseTerms, lease_clock
 from sylk_ray.knowledge.gate.facets import Facet, Facets
-from sylk_ray.knowledge.gate.filters import KeyFilter, Keys
+from sylk_ray.knowledge.gate.filters import KeyFilter, Keys, distinct
 from sylk_ray.knowledge.gate.messages import Confirm, Grant, Push, Renew
 from sylk_ray.knowledge.gate.snapshots import Snapshot, encode
 from sylk_ray.knowledge.gate.views import Delta, View
@@ -45,7 +45,7 @@ class Rebuilding:
         what is no longer there is forgotten. What was published last belongs to it in either case."""
         last = [each.each_key() for each in self._deltas]
         base = self._keys if keys is None else keys
-        every = np.unique(np.concatenate([base, *(np.array(each, dtype=np.uint64) for each in last)]))
+        every = distinct(np.concatenate([base, *(np.array(each, dtype=np.uint64) for each in last)]))
         nodes = [node for each in self._deltas for node in each.nodes]
         merged = (self._facets if facets is None else facets).merged(nodes)
         return Built(encode(self._epoch, self.version, KeyFilter.build(every), (), merged), every, self.version)

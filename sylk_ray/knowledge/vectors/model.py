@@ -35,7 +35,7 @@ class VectorSpace(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     """Its name and version; vectors of two models are no neighbours even if they are as long."""
     quantisation: Quantisation = Quantisation.NONE
-    """Takes effect where an index is built."""
+    """Of a scope from its beginning or its last rebuild on; takes effect where an index is built."""
 
     def holds(self, other: VectorSpace) -> bool:
         """Whether vectors of the other can be compared with those of this."""
