@@ -348,6 +348,20 @@ def test_what_was_flushed_is_there_when_it_is_opened_again(opening, tmp_path):
         assert found(store, dense=unit(0), where=Within("src")) == [1]
 
 
+def test_a_store_that_was_read_in_every_way_can_be_opened_again(opening, tmp_path):
+    with opening(tmp_path) as store:
+        store.upsert("r", [Point(key=1, dense=unit(0))])
+        store.search_many("r", [])
+        store.get("r", [])
+        store.delete("r", [])
+        next(store.keys("r"))
+        store.stats("r")
+        with pytest.raises(InvalidVector):
+            store.search("r", Query())
+    with opening(tmp_path) as store:
+        assert store.count("r") == 1
+
+
 def test_a_closed_store_says_so(opening, tmp_path):
     store = opening(tmp_path)
     store.upsert("r", [Point(key=1, dense=unit(0))])

@@ -111,8 +111,8 @@ class EdgeVectors(VectorStore):
             self._shards.release(opened)
 
     def search_many(self, scope: str, queries: Sequence[Query]) -> list[list[Hit]]:
-        opened = self._shards.use(scope)
-        if opened is None or not queries:
+        opened = self._shards.use(scope) if queries else None
+        if opened is None:
             return [[] for _ in queries]
         try:
             for each in queries:
