@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from sylk_ray.knowledge.encoding import encode
 from sylk_ray.knowledge.graph import Graph
 from sylk_ray.knowledge.model import Conflict, Domain, Edge, EdgeType, Node, NodeType, Provenance
 from sylk_ray.knowledge.seeking import Seeker
-from sylk_ray.knowledge.store import Database, StoreStatistics, edges, nodes, outbox, records, statistics
+from sylk_ray.knowledge.store import Database, StoreStatistics, edges, memos, nodes, outbox, records, statistics
 from sylk_ray.knowledge.store.outbox import Change, VectorRow
 from sylk_ray.knowledge.upkeep import Renewal, Verification
 
@@ -147,6 +147,7 @@ class KnowledgeBase:
         with self._write() as after:
             keys = self._keys(domain, scope)
             nodes.delete(self._database, keys)
+            memos.forget(self._database, domain, scope)
             outbox.note(self._database, domain, scope, Change(drop=True))
             after(partial(self.graph.remove, keys))
             after(partial(self.graph.forget, (domain.value, scope)))
@@ -187,6 +188,10 @@ class KnowledgeBase:
             limit=limit,
         )
 
+    def unreferred(self, domain: Domain, scope: str, kind: NodeType) -> list[str]:
+        """The ids of the nodes of a type that no edge leads to."""
+        return nodes.unreferred(self._database, domain, scope, kind)
+
     def touch(self, name: str) -> None:
         """Note that a node was used. Raises UnknownNode."""
         nodes.touch(self._database, name, self._clock())
@@ -209,6 +214,22 @@ class KnowledgeBase:
             gone = edges.delete(self._database, numbers)
             after(partial(self.graph.disconnect, gone))
         return len(gone)
+
+    def relink(self, domain: Domain, scope: str, path: str, wanted: Sequence[Edge]) -> None:
+        """Make these the edges from all nodes that stand at a path; what is there already is not written again.
+
+        Raises as ``connect`` does; then nothing has changed."""
+        with self._write():
+            there = {(e.source, e.target, e.type): e for e in edges.from_path(self._database, domain, scope, path)}
+            target = {(e.source, e.target, e.type): e for e in wanted}
+            self.disconnect(edge.id for end, edge in there.items() if end not in target)
+            self.connect(
+                [
+                    edge
+                    for end, edge in target.items()
+                    if end not in there or (there[end].weight, there[end].metadata) != (edge.weight, edge.metadata)
+                ]
+            )
 
     def disconnect_between(self, source: str, target: str) -> int:
         """Remove all edges from one node to another; returns how many there were."""
@@ -251,6 +272,17 @@ class KnowledgeBase:
     def conflicts(self, name: str | None = None, *, open_only: bool = False) -> list[Conflict]:
         """The conflicts of a node, or all."""
         return records.conflicts_of(self._database, name, open_only=open_only)
+
+    # What those who fill it remember
+
+    def memos(self, domain: Domain, scope: str, prefix: str = "") -> dict[str, bytes]:
+        """The memos of a scope whose names begin so, by name, in order."""
+        return memos.read(self._database, domain, scope, prefix)
+
+    def note(self, domain: Domain, scope: str, given: Mapping[str, bytes | None]) -> None:
+        """Write memos, and remove those that are None, in the transaction that is open or in one of their own. They
+        go with their scope."""
+        memos.write(self._database, domain, scope, given)
 
     # All of it
 

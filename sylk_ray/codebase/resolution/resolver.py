@@ -133,6 +133,16 @@ class Resolver:
             self._refer(scope, reference, found)
         return list(found.values())
 
+    def external_modules(self, path: str) -> list[tuple[str, int]]:
+        """What a file imports from outside of the repository: each module as written, and the line, once."""
+        if path not in self._tables.outlines:
+            return []
+        found: dict[str, int] = {}
+        for imported, files in self._scopes.of(path).files_of:
+            if not files and not imported.relative and imported.module:
+                found.setdefault(imported.module, imported.line)
+        return list(found.items())
+
     def _hold(self, outline: Outline, found: dict[tuple[str, Place, EdgeType], Link]) -> None:
         for symbol in outline.symbols:
             holder = symbol.qualified[: -len(symbol.name)].rstrip(".")

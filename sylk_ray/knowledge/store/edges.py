@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from sylk_ray.knowledge.model import Edge, EdgeType
+from sylk_ray.knowledge.model import Domain, Edge, EdgeType
 from sylk_ray.knowledge.store import nodes
 from sylk_ray.knowledge.store.database import Database, Row
 from sylk_ray.knowledge.store.rules import check_edge
@@ -87,6 +87,14 @@ def get(database: Database, number: int) -> Edge | None:
     """The edge with a number."""
     rows = database.rows(f"{_SELECT} WHERE edges.id = ?", (number,))
     return _edge(rows[0]) if rows else None
+
+
+def from_path(database: Database, domain: Domain, scope: str, path: str) -> list[Edge]:
+    """The edges from all nodes that stand at a path."""
+    rows = database.rows(
+        f"{_SELECT} WHERE one.scope = ? AND one.path = ? AND one.domain = ?", (scope, path, domain.value)
+    )
+    return [_edge(row) for row in rows]
 
 
 def between(database: Database, source: str, target: str) -> list[Edge]:

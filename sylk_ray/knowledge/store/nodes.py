@@ -177,6 +177,16 @@ def select(
     return [_node(row) for row in database.rows(f"{_SELECT}{where} ORDER BY key LIMIT ?", values)]
 
 
+def unreferred(database: Database, domain: Domain, scope: str, kind: NodeType) -> list[str]:
+    """The ids of the nodes of a type that no edge leads to."""
+    rows = database.rows(
+        "SELECT id FROM nodes WHERE domain = ? AND type = ? AND scope = ?"
+        " AND NOT EXISTS (SELECT 1 FROM edges WHERE target = nodes.key)",
+        (domain.value, kind.value, scope),
+    )
+    return [name for (name,) in rows]
+
+
 def unknown(name: str) -> UnknownNode:
     """What to raise for an id that is not there."""
     return UnknownNode(f"there is no node {name!r}", hint="It was never stored, or has been deleted.")

@@ -42,7 +42,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE outbox(
             number INTEGER PRIMARY KEY AUTOINCREMENT, domain TEXT NOT NULL, scope TEXT NOT NULL,
             body BLOB NOT NULL) STRICT""",
-        "CREATE TABLE facts(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+        """CREATE TABLE memos(
+            domain TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
+            PRIMARY KEY(domain, scope, name)) STRICT, WITHOUT ROWID""",
     ),
 )
 """Migration number n makes a file of version n out of one of version n - 1. What is here is never changed: files of

@@ -1,0 +1,246 @@
+"""Keeping a knowledge base in step with the files of a root."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from sylk_ray.codebase.changes import Stamp, changes
+from sylk_ray.codebase.indexing.edges import edges_of
+from sylk_ray.codebase.indexing.nodes import external_id, file_id, nodes_of, package_id
+from sylk_ray.codebase.outline import Outline
+from sylk_ray.codebase.reading import read
+from sylk_ray.codebase.resolution import MANIFESTS, Resolver
+from sylk_ray.codebase.selection import Selection
+from sylk_ray.knowledge import Domain, Edge, EdgeType, KnowledgeBase, Node, NodeType
+
+TOGETHER = 48
+"""Files that are read and stored in one transaction: searchable from then on."""
+_STATE = "state:"
+_STAMPS = "state:stamps"
+_UNLINKED = "state:unlinked"
+"""Is there from the first change that is stored until the last edge is: after a crash all is linked again."""
+_OUTLINE = "outline:"
+_CODE = Domain.CODE
+
+_encode = msgspec.msgpack.Encoder().encode
+_stamps = msgspec.msgpack.Decoder(dict[str, Stamp]).decode
+_outline = msgspec.msgpack.Decoder(Outline).decode
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far an indexing is."""
+
+    stage: str
+    """``reading`` or ``linking``."""
+    done: int
+    total: int
+    """Files."""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What an indexing has done."""
+
+    root: str
+    files: int
+    """That are known now."""
+    added: int
+    changed: int
+    removed: int
+    symbols: int
+    """Definitions in the files that were read."""
+    broken: tuple[str, ...]
+    """Files of those that were read that could be parsed in part only."""
+    seconds: float
+
+
+class Indexer:
+    """The files of one root as a scope of a knowledge base. Not for several threads at once.
+
+    It may be stopped or killed between any two files: what was stored is searched, and the next ``sync`` does the rest.
+    """
+
+    def __init__(self, base: KnowledgeBase, root: Path, *, max_bytes: int | None = None) -> None:
+        self.selection = Selection(root, max_bytes=max_bytes) if max_bytes else Selection(root)
+        self.scope = str(self.selection.root)
+        self._base = base
+        self._resolver: Resolver | None = None
+
+    def sync(self, only: Iterable[str] | None = None, *, progress: Callable[[Progress], None] | None = None) -> Report:
+        """Take in what has changed since the last time: everywhere, or in these paths.
+
+        Raises EmbedderUnavailable, and what the knowledge base raises; what was taken in before stays.
+        """
+        began = time.perf_counter()
+        tell = progress or _tell_nobody
+        memos = self._base.memos(_CODE, self.scope, _STATE)
+        remembered = _stamps(memos[_STAMPS]) if _STAMPS in memos else {}
+        unlinked = _UNLINKED in memos
+        found = changes(self.selection, remembered, only=only)
+        outlines: list[Outline] = []
+        if found or unlinked:
+            resolver = self._ready()
+            self._base.note(_CODE, self.scope, {_UNLINKED: b""})
+            stamps = dict(remembered)
+            self._remove(found.removed, stamps)
+            outlines = self._take_in([*found.added, *found.changed], found.stamps, stamps, tell)
+            self._link(resolver, outlines, found.removed, tell, everything=unlinked)
+        if found.stamps != remembered or unlinked:
+            self._base.note(_CODE, self.scope, {_STAMPS: _encode(found.stamps), _UNLINKED: None})
+        return Report(
+            root=self.scope,
+            files=sum(stamp.counts for stamp in found.stamps.values()),
+            added=len(found.added),
+            changed=len(found.changed),
+            removed=len(found.removed),
+            symbols=sum(len(each.symbols) for each in outlines),
+            broken=tuple(each.path for each in outlines if each.broken),
+            seconds=time.perf_counter() - began,
+        )
+
+    def _ready(self) -> Resolver:
+        """The resolver as it was after the last time; made of what was read then, the first time in this process."""
+        if self._resolver is None:
+            self._resolver = Resolver()
+            known = [_outline(body) for body in self._base.memos(_CODE, self.scope, _OUTLINE).values()]
+            self._resolver.update(known, manifests=self._manifests(outline.path for outline in known))
+        return self._resolver
+
+    def _remove(self, paths: Sequence[str], stamps: dict[str, Stamp]) -> None:
+        if not paths:
+            return
+        with self._base.batch():
+            for path in paths:
+                self._base.delete(node.id for node in self._base.select(domain=_CODE, scope=self.scope, path=path))
+                stamps.pop(path, None)
+            folders = {_folder(path) for path in paths} - {_folder(path) for path in stamps}
+            self._base.delete(package_id(self.scope, folder) for folder in folders)
+            self._base.note(_CODE, self.scope, {f"{_OUTLINE}{path}": None for path in paths})
+            self._base.note(_CODE, self.scope, {_STAMPS: _encode(stamps)})
+
+    def _take_in(
+        self,
+        paths: Sequence[str],
+        fresh: Mapping[str, Stamp],
+        stamps: dict[str, Stamp],
+        tell: Callable[[Progress], None],
+    ) -> list[Outline]:
+        outlines: list[Outline] = []
+        for start in range(0, len(paths), TOGETHER):
+            read_now = [each for path in paths[start : start + TOGETHER] if (each := self._read(path))]
+            made = [nodes_of(self.scope, outline, text) for outline, text in read_now]
+            searched = [node for each in made for node in each.searched]
+            named = [node for each in made for node in each.named]
+            now = [outline for outline, _ in read_now]
+            stamps |= {outline.path: fresh[outline.path] for outline in now}
+            with self._base.batch():
+                self._forget_what_is_gone([each.path for each in now], {node.id for node in (*searched, *named)})
+                self._base.put(searched)
+                self._base.put(named, embed=False)
+                memos = {f"{_OUTLINE}{outline.path}": _encode(outline) for outline in now}
+                self._base.note(_CODE, self.scope, memos | {_STAMPS: _encode(stamps)})
+            outlines += now
+            tell(Progress("reading", len(outlines), len(paths)))
+        return outlines
+
+    def _read(self, path: str) -> tuple[Outline, str] | None:
+        try:
+            text = (self.selection.root / path).read_bytes().decode("utf-8", "replace")
+        except OSError:
+            return None
+        return read(path, text), text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+
+    def _forget_what_is_gone(self, paths: Sequence[str], kept: set[str]) -> None:
+        for path in paths:
+            before = self._base.select(domain=_CODE, scope=self.scope, path=path)
+            gone = [node.id for node in before if node.id not in kept]
+            if gone:
+                self._base.delete(gone)
+
+    # Links
+
+    def _link(
+        self,
+        resolver: Resolver,
+        outlines: Sequence[Outline],
+        removed: Sequence[str],
+        tell: Callable[[Progress], None],
+        *,
+        everything: bool,
+    ) -> None:
+        touched = [*(outline.path for outline in outlines), *removed]
+        affected = resolver.update(outlines, removed, self._manifests(touched))
+        known = resolver.paths
+        paths = known if everything else sorted(affected.intersection(known))
+        for start in range(0, len(paths), TOGETHER):
+            with self._base.batch():
+                self._relink(resolver, paths[start : start + TOGETHER])
+            tell(Progress("linking", min(start + TOGETHER, len(paths)), len(paths)))
+        self._base.delete(self._base.unreferred(_CODE, self.scope, NodeType.IMPORT))
+
+    def _relink(self, resolver: Resolver, paths: Sequence[str]) -> None:
+        modules = {path: resolver.external_modules(path) for path in paths}
+        self._make_sure_of(
+            [self._external(module) for module in sorted({name for some in modules.values() for name, _ in some})]
+        )
+        folders = sorted({_folder(path) for path in paths})
+        self._make_sure_of([self._package(folder) for folder in folders])
+        for path in paths:
+            wanted = edges_of(self.scope, path, resolver.links_of(path), modules[path])
+            self._base.relink(_CODE, self.scope, path, wanted)
+        self._base.connect(
+            [
+                Edge(
+                    source=package_id(self.scope, _folder(path)),
+                    target=file_id(self.scope, path),
+                    type=EdgeType.CONTAINS,
+                )
+                for path in paths
+            ]
+        )
+
+    def _make_sure_of(self, nodes: Sequence[Node]) -> None:
+        known = self._base.find(node.id for node in nodes)
+        self._base.insert([node for node in nodes if node.id not in known], embed=False)
+
+    def _manifests(self, paths: Iterable[str]) -> dict[str, str | None]:
+        texts: dict[str, str | None] = {}
+        for path in paths:
+            if path.rsplit("/", 1)[-1] in MANIFESTS:
+                try:
+                    texts[path] = (self.selection.root / path).read_text("utf-8", "replace")
+                except OSError:
+                    texts[path] = None
+        return texts
+
+    def _external(self, module: str) -> Node:
+        return Node(
+            id=external_id(self.scope, module),
+            domain=_CODE,
+            type=NodeType.IMPORT,
+            scope=self.scope,
+            name=module,
+            content=module,
+        )
+
+    def _package(self, folder: str) -> Node:
+        return Node(
+            id=package_id(self.scope, folder),
+            domain=_CODE,
+            type=NodeType.PACKAGE,
+            scope=self.scope,
+            name=folder.rsplit("/", 1)[-1],
+            content=folder,
+            metadata={"folder": folder},
+        )
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _tell_nobody(progress: Progress) -> None:
+    pass

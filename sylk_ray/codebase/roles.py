@@ -1,0 +1,48 @@
+"""What a file is for, told by its path: so that tests, examples and documents do not stand before their code."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from sylk_ray.codebase.languages import CONFIGURATION
+
+
+class Role(StrEnum):
+    """What a file is for."""
+
+    CODE = "code"
+    TEST = "test"
+    EXAMPLE = "example"
+    DOCUMENT = "document"
+    CONFIGURATION = "configuration"
+
+
+_TEST_FOLDERS = re.compile(
+    r"(^|/)(tests?|specs?|__tests__|__mocks__|mocks?|testing|testdata|test-data|fixtures?|e2e|fuzz(ing|y)?|src/test"
+    r"|[^/]*[._-]tests?|[A-Z]\w*Tests?)/"
+)
+_TEST_NAMES = re.compile(
+    r"^(test[_-].*|.*[_.-](tests?|specs?|mocks?)(\.[^.]+)+|.*(Tests?|Specs?|IT)\.(java|kt|cs|swift|php|scala)"
+    r"|conftest\.py|tests?\.[^.]+)$"
+)
+_EXAMPLES = re.compile(r"(^|/)(examples?|samples?|demos?|tutorials?|bench(marks?|es)?|snippets?|playground)/", re.I)
+_DOCUMENTS = re.compile(r"(^|/)(docs?|documentation|[^/]*\.docc|website|wiki|man)/", re.I)
+_PROSE = frozenset({"markdown", "rst", "asciidoc"})
+_PROSE_NAMES = re.compile(r".*\.(txt|text|me|man|[1-8])$|^[A-Z]+$")
+"""Plain texts; what is in a language that is not known is code."""
+
+
+def role_of(path: str, language: str) -> Role:
+    """The role of a file."""
+    pure = PurePosixPath(path)
+    if _TEST_FOLDERS.search(path) or _TEST_NAMES.match(pure.name):
+        return Role.TEST
+    if _EXAMPLES.search(path):
+        return Role.EXAMPLE
+    if language in CONFIGURATION:
+        return Role.CONFIGURATION
+    if language in _PROSE or _DOCUMENTS.search(path) or (language == "text" and _PROSE_NAMES.match(pure.name)):
+        return Role.DOCUMENT
+    return Role.CODE
