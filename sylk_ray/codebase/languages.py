@@ -76,7 +76,8 @@ _NAMES = {
     "makefile": "Makefile makefile GNUmakefile Justfile justfile",
     "cmake": "CMakeLists.txt",
     "gomod": "go.mod go.work",
-    "ini": ".gitconfig .gitmodules .npmrc .flake8 .pylintrc .coveragerc .env.example .env.sample .env.template .env.dist",
+    "ini": ".gitconfig .gitmodules .npmrc .flake8 .pylintrc .coveragerc"
+    " .env.example .env.sample .env.template .env.dist",
     "json": ".babelrc .eslintrc .prettierrc .swcrc composer.json",
     "yaml": ".clang-format .clang-tidy .yamllint",
     "toml": "Pipfile",
@@ -125,7 +126,8 @@ _CPP_SIGNS = re.compile(
     re.MULTILINE,
 )
 _GUARDED = re.compile(
-    r"^[ \t]*#[ \t]*if(?:def[ \t]+__cplusplus|[ \t]+defined\W*__cplusplus).*?^[ \t]*#[ \t]*endif", re.M | re.S
+    r"^[ \t]*#[ \t]*if(?:def[ \t]+__cplusplus|[ \t]+defined\W*__cplusplus).*?^[ \t]*#[ \t]*endif",
+    re.MULTILINE | re.DOTALL,
 )
 _COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 

@@ -177,7 +177,7 @@ def contents_are_left_out(path: str, data: bytes) -> str:
         return "generated"
     lines = data.count(b"\n") + 1
     prose = language in PROSE or language == "text"
-    if len(data) > 2000 and len(data) / lines > (_LONG_LINES * 5 if prose else _LONG_LINES):
+    if len(data) > 2000 and len(data) / lines > (_LONG_LINES * 20 if prose else _LONG_LINES):
         return "minified, or data: its lines are very long"
     if len(data) > _MANY_DATA and (language in CONFIGURATION or language in {"text", "html"}):
         return "data: too large for a configuration or a text"

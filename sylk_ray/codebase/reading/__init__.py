@@ -24,6 +24,8 @@ from sylk_ray.codebase.reading.source import Source
 
 __all__ = ["read"]
 
+LONG_LINES = 2000
+"""Characters in a line on the average above which a file is read as plain text, whatever its language."""
 _PROSE = {"markdown": read_markdown, "rst": read_rst, "asciidoc": read_asciidoc}
 
 
@@ -32,11 +34,15 @@ def read(path: str, text: str, language: str | None = None) -> Outline:
 
     ``language`` is a name of ``languages.LANGUAGES``, found out by the path and the text if it is None.
     """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-8", "replace").decode()
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     language = language or language_of(path, text[:8192]) or "text"
-    if language in GRAMMARS and text.strip():
+    if language in GRAMMARS and text.strip() and not _is_one_long_line(text):
         outline = _parsed(path, text, language)
         if outline is not None:
             return outline
@@ -48,6 +54,11 @@ def read(path: str, text: str, language: str | None = None) -> Outline:
     if language in CONFIGURATION:
         return read_configuration(path, lines, language)
     return read_text(path, lines, language)
+
+
+def _is_one_long_line(text: str) -> bool:
+    """Whether columns go into the thousands: counting them for every node would take longer than anything else."""
+    return len(text) > LONG_LINES * 10 and len(text) > LONG_LINES * (text.count("\n") + 1)
 
 
 def _parsed(path: str, text: str, language: str) -> Outline | None:

@@ -23,6 +23,7 @@ _BUILT_IN = _words(
     pwd pushd popd declare readonly typeset command type ulimit umask getopts let
     """
 )
+_COMMAND_AFTER = re.compile(r"[ \t]+(?![ \t#;\n]|&&|\|\|)\S")
 _SOURCED = re.compile(r"(?:source|\.)\s+([^\s;&|]+|\"[^\"]*\"(?:[^\s;&|]*))")
 _FILE = re.compile(r"(?:.*\$[({][^/]*[)}]\"?|\$\w+|.*\$\([^)]*\))\"?/")
 
@@ -47,7 +48,7 @@ def _variable(reader: Reader, node: SgNode, at: Span) -> None:
     name = node.field("name")
     if name is None or reader.stack or name.kind() != "variable_name":
         return
-    start = reader.text.rfind("\n", 0, at.start) + 1
+    start = at.start - at.column
     if re.fullmatch(r"(?:(?:readonly|export|declare|typeset)\s+(?:-\w+\s+)*)?", reader.text[start : at.start]):
         line = Span(start, at.end, at.line, at.end_line, 0)
         if not _prefixes_a_command(reader, at):
@@ -55,8 +56,7 @@ def _variable(reader: Reader, node: SgNode, at: Span) -> None:
 
 
 def _prefixes_a_command(reader: Reader, at: Span) -> bool:
-    rest = reader.text[at.end : reader.text.find("\n", at.end) if "\n" in reader.text[at.end :] else len(reader.text)]
-    return bool(rest.strip()) and not rest.lstrip().startswith(("#", ";", "&&", "||"))
+    return _COMMAND_AFTER.match(reader.text, at.end) is not None
 
 
 RULES = Rules(

@@ -30,7 +30,7 @@ def _method(reader: Reader, node: SgNode, at: Span) -> None:
 
 def _one_of_many(reader: Reader, at: Span) -> None:
     """``type T …`` begins with its word, unless it stands in a group."""
-    start = reader.text.rfind("\n", 0, at.start) + 1
+    start = at.start - at.column
     word = reader.text[start : at.start]
     if word.strip() in ("type", "const", "var"):
         at.column = 0

@@ -104,13 +104,13 @@ def _required(reader: Reader, target: str, required: re.Match[str], at: Span) ->
 
 def _at_top(reader: Reader, at: Span) -> bool:
     """Whether a declaration stands at the margin, its keyword and ``export`` before it."""
-    start = reader.text.rfind("\n", 0, at.start) + 1
+    start = at.start - at.column
     return not reader.text[start : start + 1].isspace()
 
 
 def _value(reader: Reader, node: SgNode, at: Span, name: str, value: SgNode | None) -> None:
     """A function, a type or a constant that is given a name."""
-    start = reader.text.rfind("\n", 0, at.start) + 1
+    start = at.start - at.column
     if re.fullmatch(r"(?:export\s+)?(?:declare\s+)?(?:const|let|var)\s+", reader.text[start : at.start]):
         at = Span(start, at.end, at.line, at.end_line, 0)
     kind = value.kind() if value else ""

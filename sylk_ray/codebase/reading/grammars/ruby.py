@@ -42,7 +42,7 @@ def _method(reader: Reader, node: SgNode, at: Span) -> None:
     parameters = node.field("parameters")
     end = (parameters or name).range().end.index
     kind = METHOD if reader.stack and reader.stack[-1].kind in (TYPE, MODULE) else FUNCTION
-    wrapped = reader.text[reader.text.rfind("\n", 0, at.start) + 1 : at.start].strip()
+    wrapped = reader.text[at.start - at.column : at.start].strip()
     hidden = wrapped in ("private", "protected") or (reader.hidden and node.kind() == "method")
     qualified = ""
     if node.kind() == "singleton_method":

@@ -1,0 +1,96 @@
+"""What is broken, odd or far too long is read around, and nothing makes reading raise."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sylk_ray.codebase.languages import GRAMMARS, LANGUAGES
+from sylk_ray.codebase.outline import Outline
+from sylk_ray.codebase.reading import read
+
+
+def names(outline: Outline) -> list[str]:
+    return [each.qualified for each in outline.symbols]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "kept", "broken"),
+    [
+        ("a.py", "def a():\n    return 1\n\nclass (((:\n    x = \n\ndef c():\n    return a()\n", ["a", "c"], (4, 5)),
+        ("a.go", "package a\n\nfunc A() int { return 1 }\n\nfunc B() { x := ) }\n\nfunc C() { A() }\n", ["A", "C"], (5, 7)),
+        ("a.java", "class A {\n  void a() {}\n  void b( {\n  void c() {}\n}\n", ["A", "A.a"], (3, 4)),
+    ],
+)
+def test_what_stands_around_a_mistake_is_read(path: str, text: str, kept: list[str], broken: tuple[int, int]) -> None:
+    outline = read(path, text)
+    assert set(kept) <= set(names(outline))
+    assert outline.broken
+    assert all(broken[0] <= first <= last <= broken[1] for first, last in outline.broken)
+
+
+def test_lines_are_right_behind_a_byte_order_mark_carriage_returns_and_signs_of_several_bytes() -> None:
+    outline = read("a.py", '\ufeffdef a():\r\n    """Doc 😀.\r\n\r\n    More."""\r\n    return "é😀"\r\n\r\ndef b(): pass\r\n')
+    assert [(each.name, each.start_line, each.end_line) for each in outline.symbols] == [("a", 1, 5), ("b", 7, 7)]
+    assert outline.symbols[0].doc == "Doc 😀.\n\nMore."
+    assert outline.lines == 7
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\n", "\ufeff"])
+@pytest.mark.parametrize("language", sorted(GRAMMARS))
+def test_an_empty_file_says_nothing(language: str, text: str) -> None:
+    outline = read("a", text, language)
+    assert (outline.symbols, outline.references, outline.parts) == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", "x = " + "(" * 20_000 + ")" * 20_000),
+        ("a.js", "f(" * 5_000 + ")" * 5_000),
+        ("a.json", "[" * 50_000 + "]" * 50_000),
+        ("a.cpp", "{" * 20_000),
+        ("a.rs", "fn a() { " * 3_000),
+    ],
+)
+def test_nesting_may_be_deeper_than_any_stack(path: str, text: str) -> None:
+    assert read(path, text).lines == 1
+
+
+def test_a_megabyte_is_read_whole() -> None:
+    outline = read("a.py", "def f(a, b):\n    return g(a)\n\n" * 30_000)
+    assert len(outline.symbols) == 30_000
+    assert outline.symbols[-1].end_line == 89_999
+
+
+def test_one_line_of_a_megabyte_is_read_as_text() -> None:
+    assert read("a.js", "var a=1;" * 125_000).symbols == ()
+
+
+def test_half_a_surrogate_pair_is_no_reason_to_fail() -> None:
+    assert names(read("a.py", 'x = "\ud800"\n')) == ["x"]
+
+
+_PIECES = st.sampled_from(
+    "def class fn func function ( ) { } [ ] < > : ; , . = => -> :: \" ' ` # // /* */ -- @ $ \\ \n \n\n \t é 😀 import from use "
+    "require include export const let var package module namespace impl trait interface struct enum end do if new "
+    "public static void int x Foo bar 1 <?php <<EOF --- ``` | & ! ?".split(" ")
+)
+_TEXTS = st.one_of(st.text(max_size=200), st.lists(_PIECES, max_size=60).map(" ".join))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(LANGUAGES), _TEXTS)
+def test_any_text_in_any_language_gives_an_outline_within_its_lines(language: str, text: str) -> None:
+    outline = read("some/file", text, language)
+    assert outline.language == language
+    stretches = [(each.start_line, each.end_line) for each in (*outline.symbols, *outline.parts)]
+    for first, last in (*stretches, *outline.broken):
+        assert 1 <= first <= last <= max(outline.lines, 1)
+    for line in (each.line for each in (*outline.references, *outline.imports)):
+        assert 1 <= line <= max(outline.lines, 1)
+    for symbol in outline.symbols:
+        assert symbol.name
+        assert len(symbol.signature) <= 300
+        assert "\n" not in symbol.signature

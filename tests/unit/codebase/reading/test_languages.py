@@ -1,0 +1,129 @@
+"""Each language by a sample that has what the language has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sylk_ray.codebase.outline import Import, Outline, ReferenceKind
+from sylk_ray.codebase.reading import read
+from tests.unit.codebase.reading.expected import BINDINGS, IMPORTS, REFERENCES, SYMBOLS
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+def sample(name: str) -> Outline:
+    return read(name, (FIXTURES / name).read_text(encoding="utf-8"))
+
+
+def shown_import(each: Import, name: str) -> str:
+    module = "." * each.relative + each.module if name.endswith(".py") else each.module
+    alias = f" as {each.alias}" if each.alias else ""
+    names = ", ".join(there if there == here else f"{there} as {here}" for there, here in each.names)
+    return f"{each.line} {module}{alias}" + (f": {names}" if names else "")
+
+
+@pytest.mark.parametrize("name", SYMBOLS)
+def test_definitions_have_their_kind_name_and_lines(name: str) -> None:
+    found = [
+        f"{each.kind} {each.qualified} {each.start_line}-{each.end_line}{'' if each.exported else ' hidden'}"
+        for each in sample(name).symbols
+    ]
+    assert found == SYMBOLS[name].strip().splitlines()
+
+
+@pytest.mark.parametrize("name", IMPORTS)
+def test_imports_are_told_in_one_form(name: str) -> None:
+    assert [shown_import(each, name) for each in sample(name).imports] == IMPORTS[name].strip().splitlines()
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_calls_and_base_types_are_told_with_where_they_stand(name: str) -> None:
+    found = [
+        f"{each.line} {each.kind} {f'{each.receiver} > ' if each.receiver else ''}{each.name} in {each.within or '-'}"
+        for each in sample(name).references
+        if each.kind is not ReferenceKind.USE
+    ]
+    assert found == REFERENCES[name].strip().splitlines()
+
+
+@pytest.mark.parametrize("name", BINDINGS)
+def test_names_with_a_known_type_are_told(name: str) -> None:
+    found = [f"{each.within or '-'} {each.name}: {each.type}" for each in sample(name).bindings]
+    assert found == BINDINGS[name].strip().splitlines()
+
+
+@pytest.mark.parametrize("name", SYMBOLS)
+def test_a_whole_sample_parses(name: str) -> None:
+    assert sample(name).broken == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol", "doc"),
+    [
+        ("sample.py", "Account", "One account.\n\nIt has an owner."),
+        ("sample.py", "Account.balance", "How much is left."),
+        ("sample.go", "Server", "Server holds the connections.\n\nIt is safe."),
+        ("sample.js", "render", "Renders one.\n@param {string} name"),
+        ("sample.ts", "Store.get", "Gets one."),
+        ("sample.tsx", "Panel", "A panel."),
+        ("sample.rs", "Parser", "Parses."),
+        ("sample.rs", "Parser.new", "Makes one."),
+        ("Sample.java", "Order", "An order.\n\n@author someone"),
+        ("Sample.kt", "String.shout", "Shouts."),
+        ("Sample.scala", "Order.total", "Adds up."),
+        ("sample.c", "list_push", "Adds a value."),
+        ("sample.cpp", "shapes.Shape.area", "Its area."),
+        ("Sample.cs", "Order", "An order."),
+        ("Sample.cs", "Order.Order", "Makes one."),
+        ("sample.rb", "Shop.Order", "An order.\n\nIt has lines."),
+        ("sample.php", "Order.total", "Adds up."),
+        ("sample.swift", "Order.total", "Adds up."),
+        ("sample.lua", "M.total", "Adds up.\n@param tax how much"),
+        ("sample.sh", "build", "Builds one."),
+        ("sample.ex", "Shop.Order.total", "Adds up."),
+    ],
+)
+def test_documentation_is_found_and_its_marks_are_taken_off(name: str, symbol: str, doc: str) -> None:
+    found = next(each for each in sample(name).symbols if each.qualified == symbol)
+    assert found.doc == doc
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "doc"),
+    [
+        ("sample.py", "", "Accounts, and what is done with them."),
+        ("sample.go", "server", "Package server answers requests."),
+        ("sample.js", "", "Views of the page."),
+        ("sample.rs", "", "Parsing of things.\n\nMore of it."),
+        ("Sample.java", "com.acme.shop", ""),
+        ("Sample.cs", "Acme.Shop", ""),
+        ("sample.php", "Acme\\Shop", "Orders of the shop."),
+        ("sample.cpp", "", "Shapes of the plane."),
+        ("sample.sh", "", "Builds everything."),
+    ],
+)
+def test_a_file_says_its_package_and_what_it_is_and_no_licence(name: str, package: str, doc: str) -> None:
+    outline = sample(name)
+    assert (outline.package, outline.doc) == (package, doc)
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol", "signature"),
+    [
+        ("sample.py", "Account._limit", "async def _limit(self, value: int, *, most: Limits = LIMIT) -> int"),
+        ("sample.go", "Server.Serve", "func (s *Server) Serve(ctx context.Context, other *Store) error"),
+        ("sample.js", "add", "const add = (a, b)"),
+        ("sample.ts", "build", "export const build = <T,>(x: T): Repository<T>"),
+        ("sample.rs", "Parser.new", "pub fn new(text: &'a str) -> Self"),
+        ("sample.cpp", "shapes.twice", "template <class T> T twice(T x)"),
+        ("sample.ex", "Shop.Order.total", "def total(order, tax)"),
+    ],
+)
+def test_a_signature_is_one_line_without_the_body(name: str, symbol: str, signature: str) -> None:
+    assert next(each for each in sample(name).symbols if each.qualified == symbol).signature == signature
+
+
+def test_a_scripts_body_is_a_part() -> None:
+    assert [(part.start_line, part.end_line) for part in sample("sample.py").parts] == [(46, 51)]
