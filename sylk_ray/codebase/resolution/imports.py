@@ -137,10 +137,10 @@ class Imports:
         return self._rust_module(here, parts) or self._rust_module(_crate_root(path), parts)
 
     def _rust_module(self, folder: str, parts: list[str]) -> list[str]:
-        stem = "/".join([folder, *parts]) if parts else folder
+        stem = posixpath.join(folder, *parts)
         if found := self._existing(f"{stem}.rs", f"{stem}/mod.rs"):
             return found
-        return [] if parts else self._existing(f"{stem}/lib.rs", f"{stem}/main.rs")
+        return [] if parts else self._existing(posixpath.join(stem, "lib.rs"), posixpath.join(stem, "main.rs"))
 
     def _package(self, path: str, imported: Import, name: str) -> list[str]:
         """Of a package all files; of a type, its own."""

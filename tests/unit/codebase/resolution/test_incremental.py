@@ -1,0 +1,125 @@
+"""What is kept in step file by file is what would be made from nothing."""
+
+from __future__ import annotations
+
+import time
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sylk_ray.codebase.reading import read
+from sylk_ray.codebase.resolution import Link, Resolver
+
+PATHS = {
+    "a.py": "python",
+    "b.py": "python",
+    "p/__init__.py": "python",
+    "p/a.py": "python",
+    "p/c.py": "python",
+    "x/a.ts": "typescript",
+    "x/b.ts": "typescript",
+    "x/b/index.ts": "typescript",
+    "g/a.go": "go",
+    "g/b.go": "go",
+    "a.go": "go",
+    "J.java": "java",
+    "k/K.java": "java",
+    "src/lib.rs": "rust",
+    "src/a.rs": "rust",
+    "src/a/b.rs": "rust",
+    "l.c": "c",
+    "l.h": "c",
+    "h/l.h": "c",
+}
+LINES = {
+    "python": [
+        "from a import Foo", "from b import *", "from . import c", "from .a import Foo as Bar", "import p.a", "import a as m",
+        "from p import Foo, gnu", "class Foo: ...", "class Foo(Bar):\n    def gnu(self): self.hub()",
+        "class Bar(Foo):\n    s: Foo\n    def hub(self): self.s.gnu()", "def gnu(x: Foo): x.gnu()", "def hub(y: Bar): y.s.hub()",
+        "def f(z): z.gnu(); gnu(); m.hub()", "class Bar:\n    def hub(self): Foo().gnu()",
+    ],
+    "typescript": [
+        "import { Foo } from './b';", "export * from './a';", "import Bar from './b';", "export class Foo { gnu() { this.hub(); } }",
+        "export class Bar extends Foo { hub() {} }", "export function f(x: Foo) { x.gnu(); }", "export default class Bar {}",
+        "export { Foo } from '../x/b';", "export function hub() { f(); new Bar().gnu(); }",
+    ],
+    "go": [
+        'import "acme/g"', 'import m "acme"', "type Foo struct{ s Bar }", "type Bar struct{ Foo }", "func (f *Foo) Gnu() { f.s.Hub() }",
+        "func (b Bar) Hub() { b.Gnu() }", "func F() { g.F(); m.F(); x := NewFoo(); x.Gnu() }", "func NewFoo() *Foo { return nil }",
+    ],
+    "java": [
+        "package k;", "import k.*;", "import k.Foo;", "class Foo { void gnu() { hub(); } }", "class Bar extends Foo { void hub() { gnu(); } }",
+        "class Use { Foo s; void f(Bar b) { b.gnu(); s.hub(); } }",
+    ],
+    "rust": [
+        "use crate::a::Foo;", "use super::*;", "mod b;", "pub use self::b::Bar;", "pub struct Foo { s: Bar }",
+        "impl Foo { pub fn gnu(&self) { self.s.hub(); } }", "pub struct Bar;", "impl Bar { fn hub(&self) { f(); } }",
+        "pub fn f() { let x = Foo::new(); x.gnu(); }", "pub trait Show { fn gnu(&self); }", "impl Show for Bar {}",
+    ],
+    "c": [
+        '#include "l.h"', '#include "h/l.h"', "int gnu(int x);", "int gnu(int x) { return hub(x); }", "int hub(int x) { return gnu(x); }",
+    ],
+}  # fmt: skip
+
+_edit = st.sampled_from(sorted(PATHS)).flatmap(
+    lambda path: st.tuples(
+        st.just(path),
+        st.none() | st.lists(st.sampled_from(LINES[PATHS[path]]), max_size=4, unique=True).map(lambda lines: "\n".join(lines) + "\n"),
+    )
+)
+
+
+def shown(links: list[Link]) -> list[Link]:
+    return sorted(links, key=lambda link: (link.source_symbol, link.target_path, link.target_symbol, link.type))
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(st.lists(_edit, min_size=1, max_size=4), min_size=1, max_size=6))
+def test_links_kept_in_step_are_those_made_from_nothing(batches: list[list[tuple[str, str | None]]]) -> None:
+    manifests = {"go.mod": "module acme\n"}
+    resolver, kept = Resolver(), dict[str, list[Link]]()
+    resolver.update([], manifests=dict(manifests))
+    files: dict[str, str] = {}
+    for batch in batches:
+        edits = dict(batch)
+        written = {path: text for path, text in edits.items() if text is not None}
+        gone = [path for path, text in edits.items() if text is None]
+        files = {path: text for path, text in {**files, **written}.items() if path not in gone}
+        for path in resolver.update([read(path, text) for path, text in written.items()], gone):
+            kept[path] = shown(resolver.links_of(path))
+        anew = Resolver()
+        anew.update([read(path, files[path]) for path in sorted(files)], manifests=dict(manifests))
+        for path in PATHS:
+            assert kept.get(path, []) == shown(anew.links_of(path)), path
+
+
+def test_a_body_that_changes_touches_no_other_file() -> None:
+    resolver = Resolver()
+    resolver.update([read("a.py", "def f(): ...\n"), read("b.py", "from a import f\nf()\n")])
+    assert resolver.update([read("a.py", "def f():\n    return 1\n")]) == {"a.py"}
+
+
+def test_a_name_that_is_gone_touches_those_who_used_it() -> None:
+    resolver = Resolver()
+    resolver.update([read("a.py", "def f(): ...\n"), read("b.py", "from a import f\nf()\n"), read("c.py", "def g(): ...\n")])
+    assert resolver.update([read("a.py", "def h(): ...\n")]) == {"a.py", "b.py"}
+
+
+def test_a_manifest_that_changes_touches_all() -> None:
+    resolver = Resolver()
+    resolver.update([read("a.go", "package a\n")])
+    assert resolver.update([], manifests={"go.mod": "module acme\n"}) == {"a.go"}
+    assert resolver.update([], manifests={"go.mod": "module acme\n"}) == set()
+
+
+def test_a_thousand_files_are_joined_quickly() -> None:
+    text = "from pkg.m{n} import C{n}\n\nclass C{m}(C{n}):\n" + "".join(
+        f"    def f{k}(self, other: C{{n}}):\n        other.f{k}()\n        self.f{k}()\n        helper{k}(self)\n"
+        for k in range(8)
+    )
+    outlines = [read(f"pkg/m{m}.py", text.format(m=m, n=max(m - 1, 0))) for m in range(1000)]
+    start = time.process_time()
+    resolver = Resolver()
+    count = sum(len(resolver.links_of(path)) for path in resolver.update(outlines))
+    assert count > 20_000
+    assert time.process_time() - start < 3.0
