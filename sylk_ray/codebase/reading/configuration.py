@@ -45,6 +45,8 @@ def _parts(lines: list[str], starts: list[tuple[int, str]]) -> list[Part]:
             Part(title=", ".join(dict.fromkeys(title for _, title in starts))[:200], start_line=first, end_line=last)
         ]
     begins = [_with_comment(lines, at, starts[number - 1][0] if number else 0) for number, (at, _) in enumerate(starts)]
+    if not any(char.isalnum() for line in lines[: begins[0] - 1] for char in line):
+        begins[0] = 1
     parts = chunks(lines, 1, begins[0] - 1)
     for number, (_, title) in enumerate(starts):
         last = begins[number + 1] - 1 if number + 1 < len(starts) else len(lines)

@@ -41,7 +41,10 @@ class Source:
         self.lines = text.split("\n")
 
     def above(self, line: int, style: CommentStyle) -> tuple[str, int]:
-        """The documentation right above a line, and the line where that or its attributes begin."""
+        """The documentation right above a line, and the line where that or its attributes begin.
+
+        After a ``/** … */`` one blank line may follow, if it is not the file's own at its top.
+        """
         first = at = line
         lines = self.lines
         while at > 0 and style.attribute:
@@ -54,6 +57,10 @@ class Source:
             else:
                 break
         start = self._comment_over(at, style)
+        if start == at and at > 1 and not lines[at - 1].strip() and lines[at - 2].strip() == "*/":
+            start = self._comment_over(at - 1, style)
+            if not lines[start].lstrip().startswith("/**") or start == 0:
+                return "", first
         if start == at:
             return "", first
         return without_marks(lines[start:at]), start

@@ -78,7 +78,9 @@ def test_the_exclude_file_of_the_repository_holds_also_in_a_folder_of_it(tmp_pat
         ("big.py", "x = 1\n" * 200_000, "1,200,000 bytes, over the 1,000,000 that are read"),
     ],
 )
-def test_what_is_no_source_is_left_out_with_a_reason(tmp_path: Path, path: str, content: str | bytes, reason: str) -> None:
+def test_what_is_no_source_is_left_out_with_a_reason(
+    tmp_path: Path, path: str, content: str | bytes, reason: str
+) -> None:
     decision = written(tmp_path, {path: content}).decide(path)
     assert (decision.counts, decision.reason) == (False, reason)
 
@@ -146,7 +148,24 @@ def test_a_pattern_that_git_could_not_read_either_is_passed_over(tmp_path: Path)
 
 
 _NAMES = ["a", "b", "build", "x.py", "y.log"]
-_PATTERNS = ["*", "!*/", "a", "/a", "a/", "!a", "*.log", "!*.log", "a/b", "**/b", "a/**", "!x.py", "b/*", "/*", "!/a", "x.p?"]
+_PATTERNS = [
+    "*",
+    "!*/",
+    "a",
+    "/a",
+    "a/",
+    "!a",
+    "*.log",
+    "!*.log",
+    "a/b",
+    "**/b",
+    "a/**",
+    "!x.py",
+    "b/*",
+    "/*",
+    "!/a",
+    "x.p?",
+]
 
 
 @settings(max_examples=25, deadline=None)

@@ -19,7 +19,12 @@ def names(outline: Outline) -> list[str]:
     ("path", "text", "kept", "broken"),
     [
         ("a.py", "def a():\n    return 1\n\nclass (((:\n    x = \n\ndef c():\n    return a()\n", ["a", "c"], (4, 5)),
-        ("a.go", "package a\n\nfunc A() int { return 1 }\n\nfunc B() { x := ) }\n\nfunc C() { A() }\n", ["A", "C"], (5, 7)),
+        (
+            "a.go",
+            "package a\n\nfunc A() int { return 1 }\n\nfunc B() { x := ) }\n\nfunc C() { A() }\n",
+            ["A", "C"],
+            (5, 7),
+        ),
         ("a.java", "class A {\n  void a() {}\n  void b( {\n  void c() {}\n}\n", ["A", "A.a"], (3, 4)),
     ],
 )
@@ -31,7 +36,9 @@ def test_what_stands_around_a_mistake_is_read(path: str, text: str, kept: list[s
 
 
 def test_lines_are_right_behind_a_byte_order_mark_carriage_returns_and_signs_of_several_bytes() -> None:
-    outline = read("a.py", '\ufeffdef a():\r\n    """Doc 😀.\r\n\r\n    More."""\r\n    return "é😀"\r\n\r\ndef b(): pass\r\n')
+    outline = read(
+        "a.py", '\ufeffdef a():\r\n    """Doc 😀.\r\n\r\n    More."""\r\n    return "é😀"\r\n\r\ndef b(): pass\r\n'
+    )
     assert [(each.name, each.start_line, each.end_line) for each in outline.symbols] == [("a", 1, 5), ("b", 7, 7)]
     assert outline.symbols[0].doc == "Doc 😀.\n\nMore."
     assert outline.lines == 7
@@ -73,9 +80,7 @@ def test_half_a_surrogate_pair_is_no_reason_to_fail() -> None:
 
 
 _PIECES = st.sampled_from(
-    "def class fn func function ( ) { } [ ] < > : ; , . = => -> :: \" ' ` # // /* */ -- @ $ \\ \n \n\n \t é 😀 import from use "
-    "require include export const let var package module namespace impl trait interface struct enum end do if new "
-    "public static void int x Foo bar 1 <?php <<EOF --- ``` | & ! ?".split(" ")
+    ["def", "class", "fn", "func", "function", "(", ")", "{", "}", "[", "]", "<", ">", ":", ";", ",", ".", "=", "=>", "->", "::", '"', "'", "`", "#", "//", "/*", "*/", "--", "@", "$", "\\", "\n", "\n\n", "\t", "é", "😀", "import", "from", "use", "require", "include", "export", "const", "let", "var", "package", "module", "namespace", "impl", "trait", "interface", "struct", "enum", "end", "do", "if", "new", "public", "static", "void", "int", "x", "Foo", "bar", "1", "<?php", "<<EOF", "---", "```", "|", "&", "!", "?"]
 )
 _TEXTS = st.one_of(st.text(max_size=200), st.lists(_PIECES, max_size=60).map(" ".join))
 

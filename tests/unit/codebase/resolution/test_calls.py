@@ -116,8 +116,16 @@ def test_a_call_leads_to_what_is_most_likely_meant(files: dict[str, str], symbol
     [
         ({"a.py": "from b import Store\nclass A(Store): ...\n", "b.py": STORE}, "A", {"b.py:Store"}),
         ({"a.rs": "trait Show {}\nstruct A;\nimpl Show for A {}\n"}, "A", {"a.rs:Show"}),
-        ({"A.java": "package p;\nclass A implements B {}\n", "B.java": "package p;\ninterface B {}\n"}, "A", {"B.java:B"}),
-        ({"a.ts": "import * as b from './b';\nclass A extends b.Base {}\n", "b.ts": "export class Base {}\n"}, "A", {"b.ts:Base"}),
+        (
+            {"A.java": "package p;\nclass A implements B {}\n", "B.java": "package p;\ninterface B {}\n"},
+            "A",
+            {"B.java:B"},
+        ),
+        (
+            {"a.ts": "import * as b from './b';\nclass A extends b.Base {}\n", "b.ts": "export class Base {}\n"},
+            "A",
+            {"b.ts:Base"},
+        ),
         ({"a.cpp": "namespace n { class B {}; class A : public B {}; }\n"}, "n.A", {"a.cpp:n.B"}),
         ({"a.rb": "module M\n  class B; end\n  class A < B; end\nend\n"}, "M.A", {"a.rb:M.B"}),
     ],
@@ -136,5 +144,8 @@ def test_a_file_defines_and_a_type_contains() -> None:
 
 
 def test_files_that_import_each_other_come_to_an_end() -> None:
-    files = {"a.py": "from b import *\nfrom b import x\nclass A(B): ...\n", "b.py": "from a import *\nfrom a import x\nclass B(A): ...\n"}
+    files = {
+        "a.py": "from b import *\nfrom b import x\nclass A(B): ...\n",
+        "b.py": "from a import *\nfrom a import x\nclass B(A): ...\n",
+    }
     assert calls(files, "a.py", "A", EdgeType.IMPLEMENTS) == {"b.py:B": THROUGH_A_MODULE}

@@ -52,7 +52,11 @@ RUST = {
     "src/parser/mod.rs": "mod inner;\n",
     "src/parser/inner.rs": "pub struct Deep;\n",
 }
-C = {"include/list.h": "int add(int a);\n", "src/list.c": "int add(int a) { return a; }\n", "src/own.h": "int own(void);\n"}
+C = {
+    "include/list.h": "int add(int a);\n",
+    "src/list.c": "int add(int a) { return a; }\n",
+    "src/own.h": "int own(void);\n",
+}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,12 @@ C = {"include/list.h": "int add(int a);\n", "src/list.c": "int add(int a) { retu
     [
         (PYTHON, "src/shop/a.py", "from . import orders", {"src/shop/__init__.py", "src/shop/orders.py"}),
         (PYTHON, "src/shop/a.py", "from .orders import Order", {"src/shop/orders.py", "src/shop/orders.py:Order"}),
-        (PYTHON, "src/shop/deep/a.py", "from ..orders import Order as O", {"src/shop/orders.py", "src/shop/orders.py:Order"}),
+        (
+            PYTHON,
+            "src/shop/deep/a.py",
+            "from ..orders import Order as O",
+            {"src/shop/orders.py", "src/shop/orders.py:Order"},
+        ),
         (PYTHON, "tests/test_a.py", "import shop.deep.store", {"src/shop/deep/store.py"}),
         (PYTHON, "tests/test_a.py", "from shop import Order", {"src/shop/__init__.py", "src/shop/orders.py:Order"}),
         (PYTHON, "main.py", "import tools, os", {"tools.py"}),
@@ -68,7 +77,12 @@ C = {"include/list.h": "int add(int a);\n", "src/list.c": "int add(int a) { retu
         (JS, "src/a.ts", "import draw from './view/index.js';", {"src/view/index.ts", "src/view/index.ts:draw"}),
         (JS, "src/a.js", "const { parse } = require('./all');", {"src/all.js", "src/parse.ts:parse"}),
         (JS, "src/x/a.tsx", "import { parse } from '@/parse';", {"src/parse.ts", "src/parse.ts:parse"}),
-        (JS, "app/a.ts", "import { core } from '@acme/core';", {"packages/core/src/index.ts", "packages/core/src/index.ts:core"}),
+        (
+            JS,
+            "app/a.ts",
+            "import { core } from '@acme/core';",
+            {"packages/core/src/index.ts", "packages/core/src/index.ts:core"},
+        ),
         (JS, "app/a.ts", "import react from 'react';", set()),
         (JAVA, "b/A.java", "package b;\nimport com.acme.shop.Order;", {"a/Order.java", "a/Order.java:Order"}),
         (JAVA, "b/A.java", "package b;\nimport static com.acme.shop.Order.total;", {"a/Order.java"}),
@@ -90,7 +104,12 @@ C = {"include/list.h": "int add(int a);\n", "src/list.c": "int add(int a) { retu
             {"src/Order.php", "src/Order.php:Order"},
         ),
         ({"Order.cs": "namespace Acme.Shop;\nclass Order {}\n"}, "B.cs", "using Acme.Shop;", {"Order.cs"}),
-        ({"lib/o.ex": "defmodule Shop.Order do\nend\n"}, "lib/b.ex", "defmodule B do\n  alias Shop.Order\nend\n", {"lib/o.ex"}),
+        (
+            {"lib/o.ex": "defmodule Shop.Order do\nend\n"},
+            "lib/b.ex",
+            "defmodule B do\n  alias Shop.Order\nend\n",
+            {"lib/o.ex"},
+        ),
     ],
 )
 def test_an_import_leads_to_its_files(files: dict[str, str], path: str, text: str, found: set[str]) -> None:

@@ -64,7 +64,10 @@ LINES = {
 _edit = st.sampled_from(sorted(PATHS)).flatmap(
     lambda path: st.tuples(
         st.just(path),
-        st.none() | st.lists(st.sampled_from(LINES[PATHS[path]]), max_size=4, unique=True).map(lambda lines: "\n".join(lines) + "\n"),
+        st.none()
+        | st.lists(st.sampled_from(LINES[PATHS[path]]), max_size=4, unique=True).map(
+            lambda lines: "\n".join(lines) + "\n"
+        ),
     )
 )
 
@@ -101,7 +104,9 @@ def test_a_body_that_changes_touches_no_other_file() -> None:
 
 def test_a_name_that_is_gone_touches_those_who_used_it() -> None:
     resolver = Resolver()
-    resolver.update([read("a.py", "def f(): ...\n"), read("b.py", "from a import f\nf()\n"), read("c.py", "def g(): ...\n")])
+    resolver.update(
+        [read("a.py", "def f(): ...\n"), read("b.py", "from a import f\nf()\n"), read("c.py", "def g(): ...\n")]
+    )
     assert resolver.update([read("a.py", "def h(): ...\n")]) == {"a.py", "b.py"}
 
 
