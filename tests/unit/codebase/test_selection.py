@@ -192,7 +192,7 @@ def test_what_is_ignored_is_what_git_ignores(
         [*git, "ls-files", "--others", "--exclude-standard"], check=True, capture_output=True, text=True
     ).stdout.split()
     selection = Selection(root)
-    by_rule = {each for each in paths(selection)}
+    by_rule = set(paths(selection))
     counted = {each for each in listed if not each.endswith(".log")}
     assert by_rule == counted
     for path in counted:

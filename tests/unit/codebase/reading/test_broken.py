@@ -79,9 +79,12 @@ def test_half_a_surrogate_pair_is_no_reason_to_fail() -> None:
     assert names(read("a.py", 'x = "\ud800"\n')) == ["x"]
 
 
-_PIECES = st.sampled_from(
-    ["def", "class", "fn", "func", "function", "(", ")", "{", "}", "[", "]", "<", ">", ":", ";", ",", ".", "=", "=>", "->", "::", '"', "'", "`", "#", "//", "/*", "*/", "--", "@", "$", "\\", "\n", "\n\n", "\t", "é", "😀", "import", "from", "use", "require", "include", "export", "const", "let", "var", "package", "module", "namespace", "impl", "trait", "interface", "struct", "enum", "end", "do", "if", "new", "public", "static", "void", "int", "x", "Foo", "bar", "1", "<?php", "<<EOF", "---", "```", "|", "&", "!", "?"]
-)
+_WORDS = r"""
+def class fn func function ( ) { } [ ] < > : ; , . = => -> :: " ' ` # // /* */ -- @ $ \ é 😀 import from use require
+include export const let var package module namespace impl trait interface struct enum end do if new public static void
+int x Foo bar 1 <?php <<EOF --- ``` | & ! ?
+"""
+_PIECES = st.sampled_from([*_WORDS.split(), "\n", "\n\n", "\t"])
 _TEXTS = st.one_of(st.text(max_size=200), st.lists(_PIECES, max_size=60).map(" ".join))
 
 

@@ -59,7 +59,11 @@ STORE = "class Store:\n    def load(self): ...\n    def fetch(self): ...\n"
             {"b.py:Store.load": THROUGH_A_TYPE},
         ),
         (
-            {"a.py": "from b import Store\nclass A(Store):\n    def f(self):\n        self.load()\n        super().fetch()\n", "b.py": STORE},
+            {
+                "a.py": "from b import Store\nclass A(Store):\n"
+                "    def f(self):\n        self.load()\n        super().fetch()\n",
+                "b.py": STORE,
+            },
             "A.f",
             {"b.py:Store.load": IMPORTED, "b.py:Store.fetch": IMPORTED},
         ),
@@ -82,31 +86,41 @@ STORE = "class Store:\n    def load(self): ...\n    def fetch(self): ...\n"
             {"b.go:g": SAME_PACKAGE, "b.go:NewStore": SAME_PACKAGE, "c.go:Store.Load": THROUGH_A_TYPE},
         ),
         (
-            {"a.ts": "import { Store } from './b';\nexport class A {\n  constructor(private s: Store) {}\n"
-             "  f() { this.s.load(); this.g(); }\n  g() {}\n}\n", "b.ts": "export class Store { load() {} }\n"},
+            {
+                "a.ts": "import { Store } from './b';\nexport class A {\n  constructor(private s: Store) {}\n"
+                "  f() { this.s.load(); this.g(); }\n  g() {}\n}\n",
+                "b.ts": "export class Store { load() {} }\n",
+            },
             "A.f",
             {"b.ts:Store.load": THROUGH_A_TYPE, "a.ts:A.g": SAME_SCOPE},
         ),
         (
-            {"a.rs": "use crate::b::Store;\nfn f() { let s = Store::new(); s.load(); }\n",
-             "b.rs": "pub struct Store;\nimpl Store { pub fn new() -> Self { Store } pub fn load(&self) {} }\n"},
+            {
+                "a.rs": "use crate::b::Store;\nfn f() { let s = Store::new(); s.load(); }\n",
+                "b.rs": "pub struct Store;\nimpl Store { pub fn new() -> Self { Store } pub fn load(&self) {} }\n",
+            },
             "f",
             {"b.rs:Store.new": IMPORTED, "b.rs:Store.load": THROUGH_A_TYPE},
         ),
         (
-            {"A.java": "package p;\nclass A { Store s; void f() { s.load(); g(); } void g() {} }\n",
-             "Store.java": "package p;\nclass Store { void load() {} }\n"},
+            {
+                "A.java": "package p;\nclass A { Store s; void f() { s.load(); g(); } void g() {} }\n",
+                "Store.java": "package p;\nclass Store { void load() {} }\n",
+            },
             "A.f",
             {"Store.java:Store.load": THROUGH_A_TYPE, "A.java:A.g": SAME_SCOPE},
         ),
         (
-            {"a.c": '#include "b.h"\nint f(void) { return push(1); }\n', "b.h": "int push(int x);\n",
-             "b.c": "int push(int x) { return x; }\n"},
+            {
+                "a.c": '#include "b.h"\nint f(void) { return push(1); }\n',
+                "b.h": "int push(int x);\n",
+                "b.c": "int push(int x) { return x; }\n",
+            },
             "f",
             {"b.c:push": THROUGH_A_MODULE},
         ),
     ],
-)  # fmt: skip
+)
 def test_a_call_leads_to_what_is_most_likely_meant(files: dict[str, str], symbol: str, found: dict[str, float]) -> None:
     assert calls(files, next(iter(files)), symbol) == pytest.approx(found)
 
