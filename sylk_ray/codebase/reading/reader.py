@@ -29,7 +29,7 @@ from sylk_ray.codebase.reading.uncovered import uncovered_parts
 MOST_OF_A_SIGNATURE = 300
 _SPACE = re.compile(r"\s+")
 _CONSTRUCTOR_TARGET = re.compile(
-    r"(?:^|[\s({;])((?:(?:self|this)\.|this->|\$this->|@)?[$\w]+)(?:\s*:\s*[^=:;\n]{1,60})?\s*:?=\s*(?:await\s+|new\s+|&|try\s+)*$"
+    r"(?:^|[\s({;])((?:(?:self|this)\.|this->|\$this->|@)?[$\w]+)(?:\s*:\s*[^=:;{}\n]{1,60})?\s*:?=\s*(?:await\s+|new\s+|&|try\s+)*$"
 )
 _CALLABLE = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD})
 _MAKERS = frozenset({"new", "default", "create", "make", "build", "from"})
@@ -73,6 +73,8 @@ class Rules(msgspec.Struct, frozen=True):
     """Run at the end of a file."""
     body: str = "body"
     """The field that a definition's body has."""
+    capitals_are_types: bool = True
+    """Whether what is called with a capital letter is a constructor."""
 
 
 def span_of(node: SgNode) -> Span:
@@ -262,7 +264,7 @@ class Reader:
         made = name if (name[0].isupper() and not name.isupper()) or new else ""
         if name in _MAKERS and before[:1].isupper():
             made = before
-        if made:
+        if made and (new or (before != names.ELSE and self.rules.capitals_are_types)):
             target = _CONSTRUCTOR_TARGET.search(self.text, max(at.start - 90, 0), at.start)
             if target:
                 self._bind_target(target[1], f"{before}.{made}" if before and made == name else made)

@@ -29,7 +29,7 @@ _DIRECTIVE = re.compile(
     r"^(?:!|go:|\+build|nolint|eslint|tslint|ts-|prettier|@ts-|pylint|noqa|type:|mypy|pragma|region|endregion"
     r"|frozen_string_literal|encoding|-\*-|vim:|shellcheck|rubocop|swiftlint|ktlint|istanbul|globals?\b|jshint|jslint|<reference)"
 )
-_TAGS = re.compile(r"</?(?:summary|para|remarks|returns|c|code|see\w*|param\w*|value|example)\b[^>]*>")
+_TAGS = re.compile(r"</?(?:summary|para|remarks|returns|c|code|see\w*|(?:type)?param\w*|value|example)\b[^>]*>")
 MOST_OF_A_DOC = 4000
 
 

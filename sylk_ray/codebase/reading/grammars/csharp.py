@@ -19,7 +19,6 @@ from sylk_ray.codebase.reading.rules import (
     first_of_kind,
     scope,
 )
-from sylk_ray.codebase.reading.source import CommentStyle
 
 _USING = re.compile(r"(?:global\s+)?using\s+(static\s+)?(?:(\w+)\s*=\s*)?([\w.:]+)")
 
@@ -111,7 +110,7 @@ RULES = Rules(
         "invocation_expression": calls("function"),
         "object_creation_expression": calls("type", new=True),
     },
-    comments=CommentStyle(attribute=("[",)),
+    capitals_are_types=False,
     exported=lambda name, signature: not re.match(r"(?:\[[^\]]*\]\s*|\w+\s+)*?private\s", signature),
     parameter=TYPE_THEN_NAME,
 )

@@ -17,6 +17,10 @@ _MODULE = re.compile(r"def(?:module|protocol|impl)\s+([\w.]+)(?:\s*,\s*for:\s*([
 _FUNCTION = re.compile(r"(?:def|defp|defmacro|defmacrop|defguard|defguardp|defdelegate)[\s(]+([a-z_]\w*[!?]?)")
 _IMPORT = re.compile(r"(alias|import|use|require)[\s(]+([\w.]+?)(?:\.\{([^}]*)\})?(?:\s*,\s*as:\s*(\w+))?(?:[\s,)]|$)")
 _ATTRIBUTE = re.compile(r"@([a-z_]\w*)\s+\S")
+_TYPES = ("@spec", "@type", "@callback", "@opaque", "@macrocallback")
+_LANGUAGE = frozenset(
+    ("case", "cond", "if", "unless", "with", "for", "receive", "try", "raise", "quote", "unquote", "defstruct")
+)
 _SAID = re.compile(r"@(?:module)?doc\s+(?:~[sS])?(?:\"\"\"(.*?)\"\"\"|\"([^\"\n]*)\")", re.DOTALL)
 _KNOWN = frozenset(
     {"doc", "moduledoc", "typedoc", "spec", "type", "typep", "opaque", "impl", "callback", "behaviour", "dialyzer"}
@@ -34,7 +38,7 @@ def _call(reader: Reader, node: SgNode, at: Span) -> None:
         _function(reader, node, at)
     elif word in ("alias", "import", "use", "require"):
         _import(reader, at)
-    elif not _is_head_or_attribute(reader, at):
+    elif word not in _LANGUAGE and not _is_head_or_attribute(reader, at):
         before, name = called(word)
         if name:
             reader.reference(name, before, ReferenceKind.CALL, at.line + 1)
@@ -43,7 +47,8 @@ def _call(reader: Reader, node: SgNode, at: Span) -> None:
 def _is_head_or_attribute(reader: Reader, at: Span) -> bool:
     """The call-like head of a definition, or what follows an ``@``."""
     before = reader.text[max(at.start - 14, 0) : at.start]
-    return bool(re.search(r"(?:\bdef\w*[\s(]+|@)$", before))
+    said = reader.source.lines[at.line].lstrip()
+    return said.startswith(_TYPES) or bool(re.search(r"(?:\bdef\w*[\s(]+|@)$", before))
 
 
 def _module(reader: Reader, node: SgNode, at: Span) -> None:

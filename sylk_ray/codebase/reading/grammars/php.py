@@ -136,7 +136,7 @@ RULES = Rules(
         "scoped_call_expression": _member_call,
         "object_creation_expression": _new,
     },
-    comments=CommentStyle(line=("//", "#"), attribute=("#[",)),
+    comments=CommentStyle(line=("//", "#")),
     exported=lambda name, signature: not re.match(r"(?:\w+\s+)*?private\s", signature),
     parameter=TYPE_THEN_NAME,
 )

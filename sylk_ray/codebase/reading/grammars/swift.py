@@ -17,7 +17,6 @@ from sylk_ray.codebase.reading.rules import (
     defines,
     scope,
 )
-from sylk_ray.codebase.reading.source import CommentStyle
 
 _EXTENSION = re.compile(r"(?:@\w+(?:\([^)]*\))?\s+|\w+\s+)*?extension\b")
 
@@ -73,7 +72,6 @@ RULES = Rules(
         "lambda_literal": scope,
         "call_expression": calls_first_child,
     },
-    comments=CommentStyle(attribute=("@",)),
     exported=lambda name, signature: not re.match(r"(?:@\w+\s+|\w+\s+)*?(?:file)?private\b", signature),
     parameter=NAME_THEN_TYPE,
 )

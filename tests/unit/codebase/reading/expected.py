@@ -573,8 +573,6 @@ REFERENCES = {
 22 call build in -
 """,
     "sample.ex": r"""
-12 call defstruct in Shop.Order
-17 call total in Shop.Order
 19 call helper in Shop.Order.total
 20 call Store > load in Shop.Order.total
 20 call P > sum in Shop.Order.total

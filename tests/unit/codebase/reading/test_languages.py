@@ -129,3 +129,31 @@ def test_a_signature_is_one_line_without_the_body(name: str, symbol: str, signat
 
 def test_a_scripts_body_is_a_part() -> None:
     assert [(part.start_line, part.end_line) for part in sample("sample.py").parts] == [(46, 51)]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        ("a.swift", "struct A {\n    @Published var b = 1\n    var c: Int { 1 }\n}\n", ["A 1-4", "A.b 2-2", "A.c 3-3"]),
+        ("a.kt", "object R\nfun <T> List<T>.second(): T? = null\n", ["R 1-1", "List.second 2-2"]),
+        ("a.js", "const a = 1\n\n/**\n * Said.\n */\n\nfunction f() {}\n", ["a 1-1", "f 3-7"]),
+        ("a.js", "/**\n * Of the file.\n */\n\nfunction f() {}\n", ["f 5-5"]),
+        ("a.py", "@one\n@two(\n    3\n)\ndef f(): ...\n", ["f 1-5"]),
+        ("a.scala", "trait R:\n  def find: Int\nobject R:\n  val a = 1\n", ["R 1-2", "R.find 2-2", "R 3-4", "R.a 4-4"]),
+        ("a.rs", "/// Said.\n#[derive(\n    Debug,\n)]\nstruct A;\n", ["A 1-5"]),
+        ("a.go", "var (\n\ta, b = 1, 2\n)\n", ["a 2-2", "b 2-2"]),
+        ("a.sh", "A=1 run it\nB=2 # said\n", ["B 2-2"]),
+    ],
+)
+def test_what_is_easily_read_wrongly(path: str, text: str, found: list[str]) -> None:
+    assert [f"{each.qualified} {each.start_line}-{each.end_line}" for each in read(path, text).symbols] == found
+
+
+def test_a_method_with_a_capital_letter_makes_no_type_known() -> None:
+    text = "class A { void F() { var a = db.Find(1); var b = new Store(); } }\n"
+    assert [(each.name, each.type) for each in read("a.cs", text).bindings] == [("b", "Store")]
+
+
+def test_a_types_specification_calls_nothing() -> None:
+    text = "defmodule A do\n  @spec load(map) :: map\n  def load(m), do: Repo.get(m)\nend\n"
+    assert [each.name for each in read("a.ex", text).references] == ["get"]
