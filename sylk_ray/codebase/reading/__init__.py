@@ -20,6 +20,7 @@ from sylk_ray.codebase.reading.configuration import read_configuration
 from sylk_ray.codebase.reading.grammars import RULES
 from sylk_ray.codebase.reading.prose import read_asciidoc, read_markdown, read_rst, read_text
 from sylk_ray.codebase.reading.reader import Reader
+from sylk_ray.codebase.reading.recovering import read_behind_mistakes
 from sylk_ray.codebase.reading.source import Source
 
 __all__ = ["read"]
@@ -43,7 +44,7 @@ def read(path: str, text: str, language: str | None = None) -> Outline:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     language = language or language_of(path, text[:8192]) or "text"
     if language in GRAMMARS and text.strip() and not _is_one_long_line(text):
-        outline = _parsed(path, text, language)
+        outline = read_behind_mistakes(text, lambda rest: _parsed(path, rest, language))
         if outline is not None:
             return outline
     lines = text.split("\n")

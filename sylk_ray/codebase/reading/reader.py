@@ -24,6 +24,7 @@ from sylk_ray.codebase.outline import (
 )
 from sylk_ray.codebase.reading import names
 from sylk_ray.codebase.reading.source import SLASHES, CommentStyle, Source
+from sylk_ray.codebase.reading.stretches import touching_as_one
 from sylk_ray.codebase.reading.uncovered import uncovered_parts
 
 MOST_OF_A_SIGNATURE = 300
@@ -145,7 +146,9 @@ class Reader:
             references=tuple(self.references),
             bindings=tuple(Binding(name=name, type=of, within=within) for (within, name), of in self.bindings.items()),
             parts=uncovered_parts(self.source.lines[:lines], tops + self.covered, self.rules.comments),
-            broken=_joined((first, min(last, max(lines, 1))) for first, last in self._broken if first <= max(lines, 1)),
+            broken=touching_as_one(
+                (first, min(last, max(lines, 1))) for first, last in self._broken if first <= max(lines, 1)
+            ),
         )
 
     # --- where it is
@@ -294,14 +297,3 @@ class Reader:
         self.imports.append(
             Import(module=module, names=tuple(imported), alias=alias, line=at.line + 1, relative=relative)
         )
-
-
-def _joined(stretches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Stretches of lines in order, those that touch as one."""
-    joined: list[tuple[int, int]] = []
-    for first, last in sorted(stretches):
-        if joined and first <= joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
-        else:
-            joined.append((first, last))
-    return tuple(joined)

@@ -25,6 +25,18 @@ def names(outline: Outline) -> list[str]:
             ["A", "C"],
             (5, 7),
         ),
+        (
+            "a.go",
+            "package a\n\nfunc A() {}\n\nfunc B( {{{\n\nfunc C() { A() }\n\ntype D int\n",
+            ["A", "C", "D"],
+            (5, 6),
+        ),
+        (
+            "a.ts",
+            "export class A {\n  b() { return 1 }\n  c( { \n}\n\nexport function d() { return 2 }\n",
+            ["d"],
+            (1, 5),
+        ),
         ("a.java", "class A {\n  void a() {}\n  void b( {\n  void c() {}\n}\n", ["A", "A.a"], (3, 4)),
     ],
 )
