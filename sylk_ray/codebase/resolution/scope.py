@@ -46,7 +46,7 @@ class Scope:
         self.implicit_self = outline.language in IMPLICIT_SELF
         self.modules: dict[str, list[str]] = {}
         """What an imported module is called here, with its files; none of them for somebody else's."""
-        self._named: dict[str, tuple[Import, str]] = {}
+        self._named: dict[str, tuple[Import, str, list[str]]] = {}
         self._stars: list[str] = []
         self.files_of: list[tuple[Import, list[str]]] = []
         for imported in outline.imports:
@@ -58,6 +58,7 @@ class Scope:
             if each.kind is ReferenceKind.INHERIT:
                 self._bases.setdefault(each.within, []).append((each.receiver, each.name))
         self._types = {(each.within, each.name): each.type for each in outline.bindings}
+        self._below: dict[str, list[str]] = {}
         self._known: dict[tuple[str, str], Found | None] = {}
 
     def _add(self, imported: Import, files: list[str]) -> None:
@@ -73,7 +74,7 @@ class Scope:
             if there == "*":
                 self._stars.extend(files)
             else:
-                self._named[here] = (imported, there)
+                self._named[here] = (imported, there, files)
 
     # --- names
 
@@ -93,8 +94,8 @@ class Scope:
         known = self._named.get(name)
         if known is None or steps == 0:
             return None
-        imported, there = known
-        for path in self._files(imported):
+        _, there, files = known
+        for path in files:
             if path == self.path and there == name:
                 continue
             found = self._scopes.of(path).exported(there, steps - 1)
@@ -114,10 +115,11 @@ class Scope:
 
     def _submodules(self, name: str) -> list[str]:
         known = self._named.get(name)
-        return self._scopes.imports.submodule(self.outline, *known) if known else []
-
-    def _files(self, imported: Import) -> list[str]:
-        return next(files for each, files in self.files_of if each is imported)
+        if known is None:
+            return []
+        if name not in self._below:
+            self._below[name] = self._scopes.imports.submodule(self.outline, known[0], known[1])
+        return self._below[name]
 
     def exported(self, name: str, steps: int = _MOST_STEPS) -> Place | None:
         """What a name of this file means to one that imports it: a definition, or a re-export."""
