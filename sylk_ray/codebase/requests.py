@@ -1,0 +1,367 @@
+"""What a codebase is asked, and what it answers: plain data, the same in a process, on a socket and between agents.
+
+``root`` is the absolute path of an indexed folder everywhere; paths in answers are relative to it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Kind = Literal["function", "type", "file", "any"]
+Status = Literal["found", "no_matches"]
+Thoroughness = Literal["quick", "moderate", "thorough"]
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Anything that can be asked. On the wire it is a map whose ``type`` is the class's name."""
+
+
+class Search(Request):
+    """Where something is, in words, by a symbol's name or a path."""
+
+    query: str
+    root: str
+    k: int = 10
+    kind: Kind = "any"
+    language: str = ""
+    path: str = ""
+    """A glob that paths must match; empty means any."""
+    budget: int = 4000
+    """Tokens of all snippets together, at most."""
+
+
+class SmartSearch(Request):
+    """As ``Search``, with as many results as the budget and the thoroughness are worth."""
+
+    query: str
+    root: str
+    budget: int = 2000
+    thoroughness: Thoroughness = "moderate"
+
+
+class FindSymbol(Request):
+    """The definitions of a name: plain, or qualified from the right (``Parser.parse``)."""
+
+    name: str
+    root: str
+    kind: Literal["function", "type", "constant", "any"] = "any"
+    limit: int = 20
+
+
+class FindUsages(Request):
+    """Where a definition, or a module from elsewhere, is called, inherited, imported or named."""
+
+    name: str
+    root: str
+    limit: int = 100
+
+
+class Dependencies(Request):
+    """What a symbol, file or module depends on, or in ``reverse`` what depends on it."""
+
+    name: str
+    root: str
+    reverse: bool = False
+    depth: int = 1
+    limit: int = 200
+
+
+class SimilarSymbols(Request):
+    """Definitions whose meaning is near to one's."""
+
+    name: str
+    root: str
+    k: int = 10
+
+
+class Structure(Request):
+    """The definitions in a file, or the files in a folder with theirs."""
+
+    path: str
+    root: str
+
+
+class ListFiles(Request):
+    """Indexed files whose paths match a glob."""
+
+    pattern: str
+    root: str
+    limit: int = 500
+
+
+class GetFile(Request):
+    """Lines of an indexed file, both ends included."""
+
+    path: str
+    root: str
+    start_line: int | None = None
+    end_line: int | None = None
+
+
+class Index(Request):
+    """Take in what has changed under a root; ``only`` names the paths, all without it."""
+
+    root: str
+    only: list[str] | None = None
+
+
+class Forget(Request):
+    """Drop all that is known of a root."""
+
+    root: str
+
+
+class Explain(Request):
+    """Whether a path is indexed, and what says so."""
+
+    path: str
+    root: str
+
+
+class Stats(Request):
+    """How much is known, and what it costs."""
+
+
+class Verify(Request):
+    """Whether all parts agree; ``mend`` makes them."""
+
+    mend: bool = False
+
+
+class Vacuum(Request):
+    """Give back the room of what was deleted, and build the indexes of vectors."""
+
+
+AnyRequest = (
+    Search
+    | SmartSearch
+    | FindSymbol
+    | FindUsages
+    | Dependencies
+    | SimilarSymbols
+    | Structure
+    | ListFiles
+    | GetFile
+    | Index
+    | Forget
+    | Explain
+    | Stats
+    | Verify
+    | Vacuum
+)
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Anything that can be answered."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """One snippet that a search found."""
+
+    path: str
+    start_line: int
+    end_line: int
+    symbol: str
+    """Qualified; empty for what is no definition."""
+    kind: str
+    """``function``, ``method``, ``type``, ``constant``, ``module``, ``section`` or ``file``."""
+    language: str
+    score: float
+    """1 for the best of a search, then falling."""
+    why: list[str]
+    snippet: str
+
+
+class SearchAnswer(Answer):
+    """What a search found, the best first."""
+
+    query: str
+    status: Status
+    took_ms: float
+    tokens: int
+    """Of all snippets."""
+    also_exists_in: list[str]
+    """Other domains where words of the question occur."""
+    results: list[Result]
+    hint: str = ""
+    """What to do when there is nothing."""
+    budget: int = 0
+
+
+class SymbolFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A definition, or a file or module where that was asked for."""
+
+    path: str
+    start_line: int
+    end_line: int
+    symbol: str
+    kind: str
+    language: str
+    signature: str = ""
+    doc: str = ""
+
+
+class Symbols(Answer):
+    """Definitions that were asked for."""
+
+    name: str
+    symbols: list[SymbolFound]
+    near: list[str] = []
+    """Names that are nearly the same, where there is none of this one."""
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """One use of a definition."""
+
+    path: str
+    line: int
+    within: str
+    """The definition that it stands in; empty at the top level."""
+    how: str
+    """``calls``, ``imports``, ``implements`` or ``references``."""
+    of: str
+    """The qualified name of what is used, with its path: ``src/a.py#Parser.parse``."""
+    confidence: float
+    text: str = ""
+    """The line."""
+
+
+class Usages(Answer):
+    """Where a name is used, the surest first."""
+
+    name: str
+    definitions: list[SymbolFound]
+    usages: list[Usage]
+    near: list[str] = []
+
+
+class Dependency(msgspec.Struct, frozen=True, kw_only=True):
+    """One edge on the way from what was asked for."""
+
+    source: str
+    target: str
+    how: str
+    confidence: float
+    depth: int
+    """Steps from what was asked for; 1 for its own."""
+
+
+class DependencyGraph(Answer):
+    """What depends on what. Names are ``path#symbol``, ``path`` or a module from elsewhere."""
+
+    name: str
+    reverse: bool
+    roots: list[str]
+    edges: list[Dependency]
+    near: list[str] = []
+
+
+class Outlined(Answer):
+    """Definitions by file."""
+
+    path: str
+    files: dict[str, list[SymbolFound]]
+
+
+class Files(Answer):
+    """Paths, in order."""
+
+    paths: list[str]
+
+
+class FileText(Answer):
+    """Lines of a file."""
+
+    path: str
+    start_line: int
+    end_line: int
+    lines: int
+    """That the file has."""
+    text: str
+
+
+class Indexed(Answer):
+    """What an indexing has done."""
+
+    root: str
+    files: int
+    added: int
+    changed: int
+    removed: int
+    symbols: int
+    broken: list[str]
+    seconds: float
+
+
+class Forgotten(Answer):
+    """How many nodes were dropped."""
+
+    root: str
+    nodes: int
+
+
+class Explained(Answer):
+    """Whether a path is indexed."""
+
+    path: str
+    counts: bool
+    reason: str
+    rule: str
+
+
+class StatsAnswer(Answer):
+    """How much is known."""
+
+    roots: dict[str, int]
+    """Nodes by root."""
+    nodes: dict[str, dict[str, int]]
+    edges: dict[str, int]
+    vectors: dict[str, int]
+    """By domain."""
+    pending: int
+    bytes: dict[str, int]
+    """On the disk: ``store``, ``vectors``, ``gate``."""
+    embedder: str
+    gate: dict[str, float]
+
+
+class Verified(Answer):
+    """What is wrong; nothing for a whole knowledge base."""
+
+    well: bool
+    problems: list[str]
+    mended: int = 0
+
+
+class Vacuumed(Answer):
+    """Bytes on the disk before and after."""
+
+    before: int
+    after: int
+
+
+AnyAnswer = (
+    SearchAnswer
+    | Symbols
+    | Usages
+    | DependencyGraph
+    | Outlined
+    | Files
+    | FileText
+    | Indexed
+    | Forgotten
+    | Explained
+    | StatsAnswer
+    | Verified
+    | Vacuumed
+)
+
+
+class Progressed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """How far a request is that takes long."""
+
+    stage: str
+    done: int
+    total: int
