@@ -18,7 +18,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Anything that can be asked. On the wire it is a map whose ``type`` is the class's name."""
 
 
-class Search(Request):
+class Search(Request, frozen=True, kw_only=True, tag=True):
     """Where something is, in words, by a symbol's name or a path."""
 
     query: str
@@ -32,7 +32,7 @@ class Search(Request):
     """Tokens of all snippets together, at most."""
 
 
-class SmartSearch(Request):
+class SmartSearch(Request, frozen=True, kw_only=True, tag=True):
     """As ``Search``, with as many results as the budget and the thoroughness are worth."""
 
     query: str
@@ -41,7 +41,7 @@ class SmartSearch(Request):
     thoroughness: Thoroughness = "moderate"
 
 
-class FindSymbol(Request):
+class FindSymbol(Request, frozen=True, kw_only=True, tag=True):
     """The definitions of a name: plain, or qualified from the right (``Parser.parse``)."""
 
     name: str
@@ -50,7 +50,7 @@ class FindSymbol(Request):
     limit: int = 20
 
 
-class FindUsages(Request):
+class FindUsages(Request, frozen=True, kw_only=True, tag=True):
     """Where a definition, or a module from elsewhere, is called, inherited, imported or named."""
 
     name: str
@@ -58,7 +58,7 @@ class FindUsages(Request):
     limit: int = 100
 
 
-class Dependencies(Request):
+class Dependencies(Request, frozen=True, kw_only=True, tag=True):
     """What a symbol, file or module depends on, or in ``reverse`` what depends on it."""
 
     name: str
@@ -68,7 +68,7 @@ class Dependencies(Request):
     limit: int = 200
 
 
-class SimilarSymbols(Request):
+class SimilarSymbols(Request, frozen=True, kw_only=True, tag=True):
     """Definitions whose meaning is near to one's."""
 
     name: str
@@ -76,14 +76,14 @@ class SimilarSymbols(Request):
     k: int = 10
 
 
-class Structure(Request):
+class Structure(Request, frozen=True, kw_only=True, tag=True):
     """The definitions in a file, or the files in a folder with theirs."""
 
     path: str
     root: str
 
 
-class ListFiles(Request):
+class ListFiles(Request, frozen=True, kw_only=True, tag=True):
     """Indexed files whose paths match a glob."""
 
     pattern: str
@@ -91,7 +91,7 @@ class ListFiles(Request):
     limit: int = 500
 
 
-class GetFile(Request):
+class GetFile(Request, frozen=True, kw_only=True, tag=True):
     """Lines of an indexed file, both ends included."""
 
     path: str
@@ -100,37 +100,37 @@ class GetFile(Request):
     end_line: int | None = None
 
 
-class Index(Request):
+class Index(Request, frozen=True, kw_only=True, tag=True):
     """Take in what has changed under a root; ``only`` names the paths, all without it."""
 
     root: str
     only: list[str] | None = None
 
 
-class Forget(Request):
+class Forget(Request, frozen=True, kw_only=True, tag=True):
     """Drop all that is known of a root."""
 
     root: str
 
 
-class Explain(Request):
+class Explain(Request, frozen=True, kw_only=True, tag=True):
     """Whether a path is indexed, and what says so."""
 
     path: str
     root: str
 
 
-class Stats(Request):
+class Stats(Request, frozen=True, kw_only=True, tag=True):
     """How much is known, and what it costs."""
 
 
-class Verify(Request):
+class Verify(Request, frozen=True, kw_only=True, tag=True):
     """Whether all parts agree; ``mend`` makes them."""
 
     mend: bool = False
 
 
-class Vacuum(Request):
+class Vacuum(Request, frozen=True, kw_only=True, tag=True):
     """Give back the room of what was deleted, and build the indexes of vectors."""
 
 
@@ -174,7 +174,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     snippet: str
 
 
-class SearchAnswer(Answer):
+class SearchAnswer(Answer, frozen=True, kw_only=True, tag=True):
     """What a search found, the best first."""
 
     query: str
@@ -203,7 +203,7 @@ class SymbolFound(msgspec.Struct, frozen=True, kw_only=True):
     doc: str = ""
 
 
-class Symbols(Answer):
+class Symbols(Answer, frozen=True, kw_only=True, tag=True):
     """Definitions that were asked for."""
 
     name: str
@@ -228,7 +228,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """The line."""
 
 
-class Usages(Answer):
+class Usages(Answer, frozen=True, kw_only=True, tag=True):
     """Where a name is used, the surest first."""
 
     name: str
@@ -248,7 +248,7 @@ class Dependency(msgspec.Struct, frozen=True, kw_only=True):
     """Steps from what was asked for; 1 for its own."""
 
 
-class DependencyGraph(Answer):
+class DependencyGraph(Answer, frozen=True, kw_only=True, tag=True):
     """What depends on what. Names are ``path#symbol``, ``path`` or a module from elsewhere."""
 
     name: str
@@ -258,20 +258,20 @@ class DependencyGraph(Answer):
     near: list[str] = []
 
 
-class Outlined(Answer):
+class Outlined(Answer, frozen=True, kw_only=True, tag=True):
     """Definitions by file."""
 
     path: str
     files: dict[str, list[SymbolFound]]
 
 
-class Files(Answer):
+class Files(Answer, frozen=True, kw_only=True, tag=True):
     """Paths, in order."""
 
     paths: list[str]
 
 
-class FileText(Answer):
+class FileText(Answer, frozen=True, kw_only=True, tag=True):
     """Lines of a file."""
 
     path: str
@@ -282,7 +282,7 @@ class FileText(Answer):
     text: str
 
 
-class Indexed(Answer):
+class Indexed(Answer, frozen=True, kw_only=True, tag=True):
     """What an indexing has done."""
 
     root: str
@@ -295,14 +295,14 @@ class Indexed(Answer):
     seconds: float
 
 
-class Forgotten(Answer):
+class Forgotten(Answer, frozen=True, kw_only=True, tag=True):
     """How many nodes were dropped."""
 
     root: str
     nodes: int
 
 
-class Explained(Answer):
+class Explained(Answer, frozen=True, kw_only=True, tag=True):
     """Whether a path is indexed."""
 
     path: str
@@ -311,7 +311,7 @@ class Explained(Answer):
     rule: str
 
 
-class StatsAnswer(Answer):
+class StatsAnswer(Answer, frozen=True, kw_only=True, tag=True):
     """How much is known."""
 
     roots: dict[str, int]
@@ -327,7 +327,7 @@ class StatsAnswer(Answer):
     gate: dict[str, float]
 
 
-class Verified(Answer):
+class Verified(Answer, frozen=True, kw_only=True, tag=True):
     """What is wrong; nothing for a whole knowledge base."""
 
     well: bool
@@ -335,7 +335,7 @@ class Verified(Answer):
     mended: int = 0
 
 
-class Vacuumed(Answer):
+class Vacuumed(Answer, frozen=True, kw_only=True, tag=True):
     """Bytes on the disk before and after."""
 
     before: int

@@ -165,6 +165,22 @@ class KnowledgeBase:
         """Those of these keys that there are."""
         return nodes.by_key(self._database, keys)
 
+    def briefs(self, keys: Iterable[int]) -> dict[int, Node]:
+        """As ``by_key``, without their contents: a third of the time."""
+        return nodes.briefs(self._database, keys)
+
+    def names_in(self, domain: Domain, scope: str, paths: Iterable[str]) -> list[tuple[str, str]]:
+        """(path, name) of what is defined at these paths."""
+        return nodes.names_in(self._database, domain, scope, paths)
+
+    def other_cases(self, domain: Domain, scope: str, name: str) -> list[str]:
+        """The names in a scope that differ from one in the case of their letters alone."""
+        return nodes.other_cases(self._database, domain, scope, name)
+
+    def paths(self, domain: Domain, scope: str) -> list[str]:
+        """Every path of a scope at which a node stands, in order."""
+        return nodes.paths_of(self._database, domain, scope)
+
     def select(
         self,
         *,

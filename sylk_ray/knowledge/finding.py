@@ -26,12 +26,14 @@ class SearchFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     def condition(self) -> Condition | None:
         """As the vector store takes it."""
-        parts: list[Condition] = []
-        if self.types:
-            parts.append(AnyOf("type", tuple(sorted(each.value for each in self.types))))
-        if self.where is not None:
-            parts.append(self.where)
-        return parts[0] if len(parts) == 1 else All(tuple(parts)) if parts else None
+        types = AnyOf("type", tuple(sorted(each.value for each in self.types))) if self.types else None
+        return self.all_of([types, self.where])
+
+    @staticmethod
+    def all_of(conditions: Sequence[Condition | None]) -> Condition | None:
+        """What holds when all of these hold; None when there are none."""
+        parts = tuple(each for each in conditions if each is not None)
+        return parts[0] if len(parts) == 1 else All(parts) if parts else None
 
 
 class Found(msgspec.Struct, frozen=True):

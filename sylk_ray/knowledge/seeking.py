@@ -88,6 +88,20 @@ class Seeker:
         scopes = [scope] if scope is not None else store.scopes()
         return self._found([hit for each in scopes for hit in store.search(each, query)], k, with_edges=False)
 
+    def both_ways(
+        self, text: str, k: int, *, domain: Domain, scope: str, only: SearchFilter | None = None
+    ) -> tuple[list[Hit], list[Hit]]:
+        """The best by words, and the best by meaning, of one scope: keys and scores alone."""
+        words, model = query_vector(text), self._collections.embedder_of(domain, scope)
+        vector = model.embed_query(text) if model else None
+        where = (only or SearchFilter()).condition()
+        queries = [Query(sparse=words, k=k, where=where)] if words else []
+        if vector is not None and vector.any():
+            queries.append(Query(dense=vector, k=k, where=where))
+        found = self._collections.of(domain).search_many(scope, queries) if queries else []
+        by_words = found[0] if words else []
+        return by_words, found[-1] if len(found) > bool(words) else []
+
     def over_domains(
         self, text: str, k: int = 10, domains: Sequence[Domain] = tuple(Domain), *, only: SearchFilter | None = None
     ) -> list[Found]:

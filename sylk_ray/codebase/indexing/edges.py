@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, symbol_id
-from sylk_ray.codebase.resolution import Link
+from sylk_ray.codebase.resolution import Resolver
 from sylk_ray.knowledge import Edge, EdgeType
 
 
-def edges_of(scope: str, path: str, links: Iterable[Link], modules: Iterable[tuple[str, int]]) -> list[Edge]:
-    """The edges that begin in a file: to what it defines, uses and imports, in the repository and from elsewhere."""
+def edges_of(scope: str, path: str, resolver: Resolver) -> list[Edge]:
+    """The edges that begin in a file: to what it defines, uses and imports, in the repository and from elsewhere.
+
+    What stands within something that the file does not define, as in Rust's ``impl`` of another's type, is the file's.
+    """
+
+    def end(path: str, symbol: str) -> str:
+        return symbol_id(scope, path, symbol) if resolver.defines(path, symbol) else file_id(scope, path)
+
     found = [
         Edge(
-            source=_end(scope, link.source_path, link.source_symbol),
-            target=_end(scope, link.target_path, link.target_symbol),
+            source=end(link.source_path, link.source_symbol),
+            target=end(link.target_path, link.target_symbol),
             type=link.type,
             weight=link.confidence,
             metadata={"line": link.line},
         )
-        for link in links
+        for link in resolver.links_of(path)
     ]
     found += [
         Edge(
@@ -28,10 +33,6 @@ def edges_of(scope: str, path: str, links: Iterable[Link], modules: Iterable[tup
             type=EdgeType.IMPORTS,
             metadata={"line": line},
         )
-        for module, line in modules
+        for module, line in resolver.external_modules(path)
     ]
     return found
-
-
-def _end(scope: str, path: str, symbol: str) -> str:
-    return symbol_id(scope, path, symbol) if symbol else file_id(scope, path)

@@ -182,15 +182,12 @@ class Indexer:
         self._base.delete(self._base.unreferred(_CODE, self.scope, NodeType.IMPORT))
 
     def _relink(self, resolver: Resolver, paths: Sequence[str]) -> None:
-        modules = {path: resolver.external_modules(path) for path in paths}
-        self._make_sure_of(
-            [self._external(module) for module in sorted({name for some in modules.values() for name, _ in some})]
-        )
+        modules = {module for path in paths for module, _ in resolver.external_modules(path)}
+        self._make_sure_of([self._external(module) for module in sorted(modules)])
         folders = sorted({_folder(path) for path in paths})
         self._make_sure_of([self._package(folder) for folder in folders])
         for path in paths:
-            wanted = edges_of(self.scope, path, resolver.links_of(path), modules[path])
-            self._base.relink(_CODE, self.scope, path, wanted)
+            self._base.relink(_CODE, self.scope, path, edges_of(self.scope, path, resolver))
         self._base.connect(
             [
                 Edge(

@@ -133,6 +133,10 @@ class Resolver:
             self._refer(scope, reference, found)
         return list(found.values())
 
+    def defines(self, path: str, qualified: str) -> bool:
+        """Whether a file has a definition of that name."""
+        return bool(self._tables.symbols(path, qualified))
+
     def external_modules(self, path: str) -> list[tuple[str, int]]:
         """What a file imports from outside of the repository: each module as written, and the line, once."""
         if path not in self._tables.outlines:

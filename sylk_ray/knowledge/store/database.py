@@ -80,12 +80,13 @@ class Database:
         with self._faults():
             return self._reader().execute(statement, values).fetchall()
 
-    def rows_in(self, statement: str, values: Iterable[object]) -> list[Row]:
-        """As ``rows``, for any number of values that take the place of ``{}``: ``… WHERE id IN ({})``."""
+    def rows_in(self, statement: str, values: Iterable[object], before: Sequence[object] = ()) -> list[Row]:
+        """As ``rows``, for any number of values that take the place of ``{}``: ``… WHERE id IN ({})``. ``before`` are
+        the values of what stands before it."""
         given, found = list(values), list[Row]()
         for start in range(0, len(given), VARIABLES):
             some = given[start : start + VARIABLES]
-            found += self.rows(statement.format(", ".join("?" * len(some))), some)
+            found += self.rows(statement.format(", ".join("?" * len(some))), [*before, *some])
         return found
 
     def outside(self, statement: str) -> list[Row]:

@@ -141,6 +141,45 @@ def by_key(database: Database, keys: Iterable[int]) -> dict[int, Node]:
     return {row[0]: _node(row) for row in database.rows_in(f"{_SELECT} WHERE key IN ({{}})", keys)}
 
 
+def briefs(database: Database, keys: Iterable[int]) -> dict[int, Node]:
+    """As ``by_key``, without their contents: a third of the time."""
+    rows = database.rows_in(
+        "SELECT key, id, domain, type, scope, name, path, '', content_hash, metadata, created_at, updated_at,"
+        " accessed_at FROM nodes WHERE key IN ({})",
+        keys,
+    )
+    return {row[0]: _node(row) for row in rows}
+
+
+def names_in(database: Database, domain: Domain, scope: str, paths: Iterable[str]) -> list[tuple[str, str]]:
+    """(path, name) of every named node that stands at one of these paths."""
+    rows = database.rows_in(
+        "SELECT path, name FROM nodes WHERE domain = ? AND scope = ? AND path IN ({})"
+        " AND type NOT IN ('file', 'section')",
+        paths,
+        before=(domain.value, scope),
+    )
+    return [(path, name) for path, name in rows]
+
+
+def other_cases(database: Database, domain: Domain, scope: str, name: str) -> list[str]:
+    """The names that differ from one in the case of their letters alone."""
+    rows = database.rows(
+        "SELECT DISTINCT name FROM nodes WHERE scope = ? AND name = ? COLLATE NOCASE AND domain = ? AND name <> ?",
+        (scope, name, domain.value, name),
+    )
+    return [found for (found,) in rows]
+
+
+def paths_of(database: Database, domain: Domain, scope: str) -> list[str]:
+    """Every path at which a node stands, in order."""
+    rows = database.rows(
+        "SELECT DISTINCT path FROM nodes WHERE scope = ? AND domain = ? AND path <> '' ORDER BY path",
+        (scope, domain.value),
+    )
+    return [path for (path,) in rows]
+
+
 def keys_of(database: Database, names: Iterable[str]) -> dict[str, tuple[int, Domain, str]]:
     """Key, domain and scope of those that are there, by id."""
     rows = database.rows_in("SELECT id, key, domain, scope FROM nodes WHERE id IN ({})", names)
@@ -169,6 +208,10 @@ def select(
     given = [(column, value) for column, value in wanted if value is not None]
     conditions = [f"{column} = ?" for column, _ in given]
     values: list[object] = [value for _, value in given]
+    if name is not None:
+        # The index is of names whatever their case.
+        conditions.append("name = ? COLLATE NOCASE")
+        values.append(name)
     if types:
         conditions.append(f"type IN ({', '.join('?' * len(types))})")
         values += [each.value for each in types]

@@ -18,7 +18,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             content_hash TEXT NOT NULL, metadata TEXT NOT NULL, embedded INTEGER NOT NULL,
             created_at REAL NOT NULL, updated_at REAL NOT NULL, accessed_at REAL NOT NULL) STRICT""",
         "CREATE INDEX nodes_by_path ON nodes(scope, path)",
-        "CREATE INDEX nodes_by_name ON nodes(scope, name)",
+        "CREATE INDEX nodes_by_name ON nodes(scope, name COLLATE NOCASE)",
         "CREATE INDEX nodes_by_type ON nodes(domain, type, scope)",
         "CREATE INDEX nodes_by_hash ON nodes(content_hash)",
         """CREATE TABLE edges(

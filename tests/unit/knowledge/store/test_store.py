@@ -260,7 +260,7 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     [
         "SELECT * FROM nodes WHERE id = ?",
         "SELECT * FROM nodes WHERE scope = 'r' AND path = ?",
-        "SELECT * FROM nodes WHERE scope = 'r' AND name = ?",
+        "SELECT * FROM nodes WHERE scope = 'r' AND name = ? COLLATE NOCASE",
         "SELECT * FROM nodes WHERE content_hash = ?",
         "SELECT * FROM edges WHERE source = ?",
         "SELECT * FROM edges WHERE target = ?",

@@ -1,0 +1,115 @@
+"""The chunks of a repository that may answer a question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import pathspec
+
+from sylk_ray.codebase.requests import Kind
+from sylk_ray.codebase.retrieval.question import Question
+from sylk_ray.codebase.retrieval.scoring import OTHER_CASE, Candidate
+from sylk_ray.codebase.roles import Role
+from sylk_ray.knowledge import Domain, KnowledgeBase, Node, NodeType, SearchFilter
+from sylk_ray.knowledge.vectors import AnyOf, Condition, Equals
+from sylk_ray.knowledge.words import words_of
+
+EACH_WAY = 300
+"""Chunks by words, and as many by meaning."""
+MOST_PATHS = 2000
+"""Files that a glob may match for it to be part of the vector search; above, what was found is sorted out after."""
+_FIND = {
+    "function": frozenset({NodeType.FUNCTION}),
+    "type": frozenset({NodeType.TYPE}),
+    "file": frozenset[NodeType](),
+    "any": frozenset[NodeType](),
+}
+_DEFINITIONS = (NodeType.FUNCTION, NodeType.TYPE, NodeType.CONSTANT, NodeType.PACKAGE)
+
+
+class Candidates:
+    """What a knowledge base has for questions about one root."""
+
+    def __init__(self, base: KnowledgeBase, root: str) -> None:
+        self._base = base
+        self._root = root
+
+    def find(self, question: Question, *, kind: Kind = "any", language: str = "", path: str = "") -> list[Candidate]:
+        """Chunks by words, by meaning and by name, within what is asked for."""
+        allowed = self._paths(path) if path else None
+        if allowed is not None and not allowed:
+            return []
+        only = SearchFilter(types=_FIND[kind], where=self._where(language, allowed))
+        said, meant = self._base.search.both_ways(
+            question.text, EACH_WAY, domain=Domain.CODE, scope=self._root, only=only
+        )
+        words = {hit.key: hit.score for hit in said}
+        meaning = {hit.key: hit.score for hit in meant}
+        nodes = self._base.briefs(words.keys() | meaning.keys())
+        named = self._named(question)
+        nodes |= {key: node for key, (node, _) in named.items() if key not in nodes and _fits(node, only, language)}
+        found: list[Candidate] = []
+        for key, node in nodes.items():
+            if allowed is None or node.path in allowed:
+                how = named[key][1] if key in named else 0.0
+                found.append(_candidate(node, words.get(key, 0.0), meaning.get(key, 0.0), how))
+        return found
+
+    def names_in(self, paths: Sequence[str]) -> dict[str, Counter[str]]:
+        """The words of the names that files define."""
+        counted: dict[str, Counter[str]] = {}
+        for path, name in self._base.names_in(Domain.CODE, self._root, paths):
+            counted.setdefault(path, Counter()).update(words_of(name))
+        return counted
+
+    def _named(self, question: Question) -> dict[int, tuple[Node, float]]:
+        """The definitions of the names in a question, with how well each fits."""
+        found: dict[int, tuple[Node, float]] = {}
+        for name, qualified in zip(question.names, question.qualified, strict=False):
+            for spelling, worth in self._spellings(name):
+                for node in self._base.select(
+                    domain=Domain.CODE, scope=self._root, name=spelling, types=_DEFINITIONS, limit=200
+                ):
+                    way = str(node.metadata.get("qualified", ""))
+                    fits = way == qualified or way.endswith(f".{qualified}") or "." not in qualified
+                    how = worth if fits else worth / 2
+                    if node.key not in found or found[node.key][1] < how:
+                        found[node.key] = (node, how)
+        return found
+
+    def _spellings(self, name: str) -> Iterable[tuple[str, float]]:
+        yield name, 1.0
+        for other in self._base.other_cases(Domain.CODE, self._root, name):
+            yield other, OTHER_CASE
+
+    def _paths(self, glob: str) -> frozenset[str]:
+        spec = pathspec.GitIgnoreSpec.from_lines([glob])
+        return frozenset(path for path in self._base.paths(Domain.CODE, self._root) if spec.match_file(path))
+
+    def _where(self, language: str, allowed: frozenset[str] | None) -> Condition | None:
+        few = allowed is not None and len(allowed) <= MOST_PATHS
+        return SearchFilter.all_of(
+            [
+                Equals("language", language) if language else None,
+                AnyOf("path", tuple(sorted(allowed))) if allowed is not None and few else None,
+            ]
+        )
+
+
+def _fits(node: Node, only: SearchFilter, language: str) -> bool:
+    return (not only.types or node.type in only.types) and (not language or node.metadata.get("language") == language)
+
+
+def _candidate(node: Node, words: float, meaning: float, named: float) -> Candidate:
+    return Candidate(
+        key=node.key,
+        path=node.path,
+        type=node.type,
+        name=node.name,
+        qualified=str(node.metadata.get("qualified", "")),
+        role=Role(node.metadata.get("role", Role.CODE)),
+        words=words,
+        meaning=meaning,
+        named=named,
+    )

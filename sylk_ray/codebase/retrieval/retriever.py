@@ -1,0 +1,170 @@
+"""Searching a repository."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from sylk_ray.codebase.left_out import text_of
+from sylk_ray.codebase.requests import Result, Search, SearchAnswer, SmartSearch
+from sylk_ray.codebase.retrieval.candidates import Candidates
+from sylk_ray.codebase.retrieval.question import Question, read_question
+from sylk_ray.codebase.retrieval.scoring import Candidate, Ranked, rank
+from sylk_ray.codebase.retrieval.snippets import Window, fitted, merged
+from sylk_ray.knowledge import KnowledgeBase, Node, NodeType
+
+THOROUGH = {"quick": 3, "moderate": 8, "thorough": 20}
+"""Results at most, by thoroughness."""
+FAINT = 0.35
+"""A result whose score is below this share of the best one's is left out of a smart search."""
+HEAD = 12
+"""Lines that are shown of a file of which no chunk was found."""
+
+
+class Retriever:
+    """Answers searches from a knowledge base and the files themselves. Threads may share it."""
+
+    def __init__(self, base: KnowledgeBase, now: Callable[[], float] = time.perf_counter) -> None:
+        self._base = base
+        self._now = now
+
+    def search(self, asked: Search) -> SearchAnswer:
+        """The best ``k`` files, each with what answers best in it; if there are fewer, then more of what is in them."""
+        began = self._now()
+        question = read_question(asked.query)
+        candidates = Candidates(self._base, asked.root)
+        found = candidates.find(question, kind=asked.kind, language=asked.language, path=asked.path)
+        ranked = rank(question, found, candidates.names_in)
+        results = self._results(asked, question, ranked)
+        return SearchAnswer(
+            query=asked.query,
+            status="found" if results else "no_matches",
+            took_ms=round((self._now() - began) * 1000, 3),
+            tokens=sum(cost for _, cost in results),
+            also_exists_in=[],
+            results=[result for result, _ in results],
+            hint="" if results else "Try other words, or fewer filters.",
+            budget=asked.budget,
+        )
+
+    def smart_search(self, asked: SmartSearch) -> SearchAnswer:
+        """As many results as are worth it: those that are not faint beside the best, within the budget."""
+        search = Search(query=asked.query, root=asked.root, k=THOROUGH[asked.thoroughness], budget=asked.budget)
+        answer = self.search(search)
+        kept = [result for result in answer.results if result.score >= FAINT]
+        tokens = sum(self._cost(result) for result in kept)
+        return SearchAnswer(
+            query=answer.query,
+            status=answer.status,
+            took_ms=answer.took_ms,
+            tokens=tokens,
+            also_exists_in=answer.also_exists_in,
+            results=kept,
+            hint=answer.hint,
+            budget=asked.budget,
+        )
+
+    @staticmethod
+    def _cost(result: Result) -> int:
+        lines = result.snippet.split("\n")
+        made = fitted(lines, Window(1, len(lines)), "", 1 << 30)
+        return made[2] if made else 0
+
+    def _results(self, asked: Search, question: Question, ranked: Sequence[Ranked]) -> list[tuple[Result, int]]:
+        chosen = ranked[: asked.k]
+        if not chosen:
+            return []
+        keys = {chunk.key for each in ranked[: 2 * asked.k] for chunk in each.chunks}
+        nodes = self._base.briefs(keys)
+        best = chosen[0].score or 1.0
+        left = asked.budget
+        results: list[tuple[Result, int]] = []
+        shown: dict[str, list[Window]] = {}
+        for depth in range(3):
+            for place, each in enumerate(chosen):
+                if len(results) >= asked.k or left <= 0:
+                    return results
+                share = max(left // max(1, min(asked.k, len(chosen)) - place), 60) if not depth else left
+                made = self._result(
+                    asked, question, each, nodes, min(share, left), best, shown.setdefault(each.path, [])
+                )
+                if made:
+                    results.append(made)
+                    left -= made[1]
+            if asked.kind == "file":
+                break
+        return results
+
+    def _result(
+        self,
+        asked: Search,
+        question: Question,
+        each: Ranked,
+        nodes: dict[int, Node],
+        budget: int,
+        best: float,
+        shown: list[Window],
+    ) -> tuple[Result, int] | None:
+        lines = self._lines(asked.root, each.path)
+        if lines is None:
+            return None
+        chunks = [chunk for chunk in each.chunks if chunk.key in nodes and not _is_shown(nodes[chunk.key], shown)]
+        bodies = [chunk for chunk in chunks if chunk.type is not NodeType.FILE]
+        first = (bodies or chunks)[:1]
+        if not first:
+            return None
+        windows = [_window(nodes[chunk.key], len(lines)) for chunk in bodies] or [Window(1, min(HEAD, len(lines)))]
+        made = fitted(lines, merged(windows), question.text, budget)
+        if made is None:
+            return None
+        window, text, cost = made
+        shown.append(window)
+        node = nodes[first[0].key]
+        as_file = asked.kind == "file" or node.type is NodeType.FILE
+        result = Result(
+            path=each.path,
+            start_line=window.start,
+            end_line=window.end,
+            symbol="" if as_file else str(node.metadata.get("qualified", "")),
+            kind="file" if as_file else _kind(node),
+            language=str(node.metadata.get("language", "")),
+            score=round(each.score / best, 4)
+            if len(shown) == 1
+            else round(each.score / best * _fall(each, first[0]), 4),
+            why=list(each.why),
+            snippet=text,
+        )
+        return result, cost
+
+    @staticmethod
+    def _lines(root: str, path: str) -> list[str] | None:
+        try:
+            data = Path(root, path).read_bytes()
+        except OSError:
+            return None
+        text = text_of(data)
+        return None if text is None else text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+
+
+def _window(node: Node, count: int) -> Window:
+    start = min(max(1, int(node.metadata.get("start", 1))), max(count, 1))
+    return Window(start, min(max(start, int(node.metadata.get("end", start))), max(count, 1)))
+
+
+def _is_shown(node: Node, shown: Sequence[Window]) -> bool:
+    start, end = int(node.metadata.get("start", 1)), int(node.metadata.get("end", 1))
+    if node.type is NodeType.FILE:
+        return bool(shown)
+    return any(start <= window.end and end >= window.start for window in shown)
+
+
+def _kind(node: Node) -> str:
+    return str(node.metadata.get("kind", "")) or node.type.value
+
+
+def _fall(each: Ranked, chunk: Candidate) -> float:
+    """How a further chunk of a file stands to its best."""
+    best = each.chunks[0]
+    most = max(best.words + best.meaning + best.named, 1e-9)
+    return min(0.9, (chunk.words + chunk.meaning + chunk.named) / most)
