@@ -173,6 +173,10 @@ class KnowledgeBase:
         """(path, name) of what is defined at these paths."""
         return nodes.names_in(self._database, domain, scope, paths)
 
+    def names(self, domain: Domain, scope: str, *, limit: int) -> list[str]:
+        """The names of what a scope defines, each once."""
+        return nodes.names(self._database, domain, scope, limit)
+
     def other_cases(self, domain: Domain, scope: str, name: str) -> list[str]:
         """The names in a scope that differ from one in the case of their letters alone."""
         return nodes.other_cases(self._database, domain, scope, name)
@@ -311,6 +315,19 @@ class KnowledgeBase:
     def statistics(self) -> StoreStatistics:
         """How much there is."""
         return statistics(self._database)
+
+    def count_vectors(self) -> dict[str, int]:
+        """How many vectors each domain has."""
+        return self._collections.count()
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes on the disk of each part."""
+        sizes: dict[str, int] = {"store": 0, "vectors": 0, "gate": 0}
+        for file in self.directory.rglob("*"):
+            if file.is_file():
+                part = file.relative_to(self.directory).parts[0]
+                sizes[part if part in sizes else "store"] += file.stat().st_blocks * 512
+        return sizes
 
     def flush(self) -> None:
         """Bring the vectors to the disk."""

@@ -45,6 +45,14 @@ class Collections:
         """Whether a scope's vectors are of the model that there is now."""
         return self.of(domain).space_of(scope).model == self._embedder.name
 
+    def count(self) -> dict[str, int]:
+        """How many vectors each domain has."""
+        counts: dict[str, int] = {}
+        for domain in Domain:
+            store = self.of(domain)
+            counts[domain.value] = sum(store.count(scope) for scope in store.scopes())
+        return counts
+
     def optimize(self) -> None:
         """Build the indexes of every store that is open."""
         for store in list(self._stores.values()):

@@ -88,6 +88,14 @@ class Seeker:
         scopes = [scope] if scope is not None else store.scopes()
         return self._found([hit for each in scopes for hit in store.search(each, query)], k, with_edges=False)
 
+    def like(self, node: Node, k: int = 10, *, only: SearchFilter | None = None) -> list[Found]:
+        """The nodes of the same scope whose vectors are nearest to one's, without itself."""
+        points = self._collections.of(node.domain).get(node.scope, [node.key])
+        if not points or points[0].dense is None:
+            return []
+        found = self.by_vector(points[0].dense, k + 1, domain=node.domain, scope=node.scope, only=only)
+        return [each for each in found if each.node.key != node.key][:k]
+
     def both_ways(
         self, text: str, k: int, *, domain: Domain, scope: str, only: SearchFilter | None = None
     ) -> tuple[list[Hit], list[Hit]]:

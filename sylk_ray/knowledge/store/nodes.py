@@ -162,6 +162,15 @@ def names_in(database: Database, domain: Domain, scope: str, paths: Iterable[str
     return [(path, name) for path, name in rows]
 
 
+def names(database: Database, domain: Domain, scope: str, limit: int) -> list[str]:
+    """The names of a scope's nodes, each once, in no order."""
+    rows = database.rows(
+        "SELECT DISTINCT name FROM nodes WHERE scope = ? AND domain = ? AND type NOT IN ('file', 'section') LIMIT ?",
+        (scope, domain.value, limit),
+    )
+    return [name for (name,) in rows]
+
+
 def other_cases(database: Database, domain: Domain, scope: str, name: str) -> list[str]:
     """The names that differ from one in the case of their letters alone."""
     rows = database.rows(
