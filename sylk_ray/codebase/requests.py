@@ -107,6 +107,12 @@ class Index(Request, frozen=True, kw_only=True, tag=True):
     only: list[str] | None = None
 
 
+class Known(Request, frozen=True, kw_only=True, tag=True):
+    """Whether a root is indexed."""
+
+    root: str
+
+
 class Forget(Request, frozen=True, kw_only=True, tag=True):
     """Drop all that is known of a root."""
 
@@ -145,6 +151,7 @@ AnyRequest = (
     | ListFiles
     | GetFile
     | Index
+    | Known
     | Forget
     | Explain
     | Stats
@@ -295,6 +302,12 @@ class Indexed(Answer, frozen=True, kw_only=True, tag=True):
     seconds: float
 
 
+class KnownAnswer(Answer, frozen=True, kw_only=True, tag=True):
+    """Whether a root is indexed."""
+
+    known: bool
+
+
 class Forgotten(Answer, frozen=True, kw_only=True, tag=True):
     """How many nodes were dropped."""
 
@@ -351,6 +364,7 @@ AnyAnswer = (
     | Files
     | FileText
     | Indexed
+    | KnownAnswer
     | Forgotten
     | Explained
     | StatsAnswer

@@ -58,6 +58,8 @@ class CodeService:
                 return self._file(request)
             case ask.Index():
                 return self._index(request, progress)
+            case ask.Known():
+                return ask.KnownAnswer(known=self.is_known(request.root))
             case ask.Forget():
                 return self._forget(request)
             case ask.Explain():

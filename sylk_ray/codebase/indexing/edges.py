@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, symbol_id
-from sylk_ray.codebase.resolution import Resolver
 from sylk_ray.knowledge import Edge, EdgeType
+
+if TYPE_CHECKING:
+    from sylk_ray.codebase.resolution import Resolver
 
 
 def edges_of(scope: str, path: str, resolver: Resolver) -> list[Edge]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,10 +13,11 @@ from sylk_ray.codebase.changes import Stamp, changes
 from sylk_ray.codebase.indexing.edges import edges_of
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, nodes_of, package_id
 from sylk_ray.codebase.outline import Outline
-from sylk_ray.codebase.reading import read
-from sylk_ray.codebase.resolution import MANIFESTS, Resolver
 from sylk_ray.codebase.selection import Selection
 from sylk_ray.knowledge import Domain, Edge, EdgeType, KnowledgeBase, Node, NodeType
+
+if TYPE_CHECKING:
+    from sylk_ray.codebase.resolution import Resolver
 
 TOGETHER = 48
 """Files that are read and stored in one transaction: searchable from then on."""
@@ -60,6 +62,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 class Indexer:
     """The files of one root as a scope of a knowledge base. Not for several threads at once.
 
+    What reads source is imported when there is something to read: a search of what has not changed starts without it.
     It may be stopped or killed between any two files: what was stored is searched, and the next ``sync`` does the rest.
     """
 
@@ -88,7 +91,7 @@ class Indexer:
             self._remove(found.removed, stamps)
             outlines = self._take_in([*found.added, *found.changed], found.stamps, stamps, tell)
             self._link(resolver, outlines, found.removed, tell, everything=unlinked)
-        if found.stamps != remembered or unlinked:
+        if found.stamps != remembered or unlinked or _STAMPS not in memos:
             self._base.note(_CODE, self.scope, {_STAMPS: _encode(found.stamps), _UNLINKED: None})
         return Report(
             root=self.scope,
@@ -103,6 +106,8 @@ class Indexer:
 
     def _ready(self) -> Resolver:
         """The resolver as it was after the last time; made of what was read then, the first time in this process."""
+        from sylk_ray.codebase.resolution import Resolver
+
         if self._resolver is None:
             self._resolver = Resolver()
             known = [_outline(body) for body in self._base.memos(_CODE, self.scope, _OUTLINE).values()]
@@ -147,6 +152,8 @@ class Indexer:
         return outlines
 
     def _read(self, path: str) -> tuple[Outline, str] | None:
+        from sylk_ray.codebase.reading import read
+
         try:
             text = (self.selection.root / path).read_bytes().decode("utf-8", "replace")
         except OSError:
@@ -204,6 +211,8 @@ class Indexer:
         self._base.insert([node for node in nodes if node.id not in known], embed=False)
 
     def _manifests(self, paths: Iterable[str]) -> dict[str, str | None]:
+        from sylk_ray.codebase.resolution import MANIFESTS
+
         texts: dict[str, str | None] = {}
         for path in paths:
             if path.rsplit("/", 1)[-1] in MANIFESTS:

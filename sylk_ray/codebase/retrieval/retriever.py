@@ -18,6 +18,8 @@ THOROUGH = {"quick": 3, "moderate": 8, "thorough": 20}
 """Results at most, by thoroughness."""
 FAINT = 0.35
 """A result whose score is below this share of the best one's is left out of a smart search."""
+AS_GOOD = 0.7
+"""A chunk whose score is at least this share of the best one's of its file is shown with it, where they touch."""
 HEAD = 12
 """Lines that are shown of a file of which no chunk was found."""
 
@@ -114,7 +116,8 @@ class Retriever:
         first = (bodies or chunks)[:1]
         if not first:
             return None
-        windows = [_window(nodes[chunk.key], len(lines)) for chunk in bodies] or [Window(1, min(HEAD, len(lines)))]
+        as_good = [chunk for chunk in bodies if _strength(chunk) >= AS_GOOD * _strength(bodies[0])]
+        windows = [_window(nodes[chunk.key], len(lines)) for chunk in as_good] or [Window(1, min(HEAD, len(lines)))]
         made = fitted(lines, merged(windows), question.text, budget)
         if made is None:
             return None
@@ -165,6 +168,9 @@ def _kind(node: Node) -> str:
 
 def _fall(each: Ranked, chunk: Candidate) -> float:
     """How a further chunk of a file stands to its best."""
-    best = each.chunks[0]
-    most = max(best.words + best.meaning + best.named, 1e-9)
-    return min(0.9, (chunk.words + chunk.meaning + chunk.named) / most)
+    return min(0.9, _strength(chunk) / max(_strength(each.chunks[0]), 1e-9))
+
+
+def _strength(chunk: Candidate) -> float:
+    """For comparing chunks of one file. A cosine is small beside what BM25 gives."""
+    return chunk.words + 10 * (chunk.meaning + chunk.named)

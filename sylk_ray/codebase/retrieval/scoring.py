@@ -105,7 +105,7 @@ class _Best:
 
 
 def _shares(scores: Mapping[str, Iterable[float]], weights: Mapping[str, float]) -> dict[str, float]:
-    """Each file's score as a share of the best weighted one's, so that what counts less does not make the rest small."""
+    """Each file's score as a share of the best weighted one's: what counts less does not make the rest small."""
     summed = {
         path: sum(part * score for part, score in zip(FALLING, sorted(some, reverse=True), strict=False))
         for path, some in scores.items()

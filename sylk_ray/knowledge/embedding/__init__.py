@@ -10,8 +10,24 @@
 of different ones are never compared.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from sylk_ray.knowledge.embedding.embedder import Embedder, EmbedderUnavailable
-from sylk_ray.knowledge.embedding.remote import RemoteEmbedder
 from sylk_ray.knowledge.embedding.static import StaticEmbedder
+
+if TYPE_CHECKING:
+    from sylk_ray.knowledge.embedding.remote import RemoteEmbedder
+
+
+def __getattr__(name: str) -> object:
+    # Its HTTP client takes a tenth of a second to import, and hardly anyone needs it.
+    if name == "RemoteEmbedder":
+        from sylk_ray.knowledge.embedding.remote import RemoteEmbedder
+
+        return RemoteEmbedder
+    raise AttributeError(name)
+
 
 __all__ = ["Embedder", "EmbedderUnavailable", "RemoteEmbedder", "StaticEmbedder"]

@@ -1,0 +1,184 @@
+"""A knowledge base kept in step with files."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sylk_ray.codebase.indexing import Indexer, Progress, external_id, file_id, package_id, symbol_id
+from sylk_ray.knowledge import Domain, KnowledgeBase, NodeType
+from tests.unit.codebase.repository import write_repository
+from tests.unit.knowledge.test_base import Letters
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_repository(tmp_path / "repo")
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase(tmp_path / "knowledge", embedder=Letters()) as opened:
+        yield opened
+
+
+def _edges(base: KnowledgeBase, root: Path) -> set[tuple[str, str, str]]:
+    scope = str(root)
+    found: set[tuple[str, str, str]] = set()
+    for node in base.select(domain=Domain.CODE, scope=scope):
+        for edge in base.outgoing(node.id):
+            found.add((edge.source.removeprefix(scope), edge.type.value, edge.target.removeprefix(scope)))
+    return found
+
+
+def _state(base: KnowledgeBase, root: Path) -> tuple[object, object]:
+    nodes = {
+        (node.id, node.content, node.name, node.type, repr(sorted(node.metadata.items())))
+        for node in base.select(domain=Domain.CODE, scope=str(root))
+    }
+    return nodes, _edges(base, root)
+
+
+def test_a_repository_is_known_by_its_files_definitions_and_modules(base: KnowledgeBase, root: Path) -> None:
+    report = Indexer(base, root).sync()
+    assert (report.added, report.changed, report.removed, report.broken) == (8, 0, 0, ())
+    scope = str(root)
+    assert base.get(file_id(scope, "jar/store.py")).metadata["language"] == "python"
+    put = base.get(symbol_id(scope, "jar/store.py", "CookieJar.put"))
+    assert (put.type, put.metadata["kind"], put.metadata["start"]) == (NodeType.FUNCTION, "method", 16)
+    assert base.get(external_id(scope, "hashlib")).type is NodeType.IMPORT
+    assert base.get(package_id(scope, "jar")).metadata["folder"] == "jar"
+    assert base.get(file_id(scope, "tests/test_store.py")).metadata["tests"] is True
+    assert base.find([file_id(scope, "drafts/out.py"), file_id(scope, "noise.log")]) == {}
+
+
+def test_edges_join_what_calls_imports_and_holds_what(base: KnowledgeBase, root: Path) -> None:
+    Indexer(base, root).sync()
+    edges = _edges(base, root)
+    assert ("!jar/store.py#CookieJar.put", "calls", "!jar/clock.py#now") in edges
+    assert ("!jar/store.py#CookieJar.put", "calls", "!jar/store.py#CookieJar._evict") in edges
+    assert ("!jar/store.py", "imports", "!jar/clock.py") in edges
+    assert ("!jar/store.py", "imports", "!!json") in edges
+    assert ("!jar/store.py#CookieJar", "contains", "!jar/store.py#CookieJar.put") in edges
+    assert ("!jar/", "contains", "!jar/store.py") in edges
+
+
+def test_nothing_is_read_again_when_nothing_has_changed(base: KnowledgeBase, root: Path) -> None:
+    indexer = Indexer(base, root)
+    indexer.sync()
+    before = {node.id: node.updated_at for node in base.select(domain=Domain.CODE)}
+    told: list[Progress] = []
+    report = Indexer(base, root).sync(progress=told.append)
+    assert (report.added, report.changed, report.removed, told) == (0, 0, 0, [])
+    assert {node.id: node.updated_at for node in base.select(domain=Domain.CODE)} == before
+
+
+def test_a_changed_file_is_found_as_it_is_now_and_others_stay_linked_to_it(base: KnowledgeBase, root: Path) -> None:
+    indexer = Indexer(base, root)
+    indexer.sync()
+    (root / "jar/clock.py").write_text(
+        "import time\n\n\ndef now():\n    return time.zebra()\n\n\ndef later():\n    pass\n"
+    )
+    report = indexer.sync(["jar/clock.py"])
+    assert (report.added, report.changed, report.removed) == (0, 1, 0)
+    assert [found.node.name for found in base.search.by_words("zebra")] == ["now"]
+    assert ("!jar/store.py#CookieJar.put", "calls", "!jar/clock.py#now") in _edges(base, root)
+
+
+def test_what_is_gone_from_a_file_is_gone_from_the_base(base: KnowledgeBase, root: Path) -> None:
+    indexer = Indexer(base, root)
+    indexer.sync()
+    (root / "jar/clock.py").unlink()
+    (root / "jar/store.py").write_text("def only():\n    pass\n")
+    report = indexer.sync()
+    assert (report.changed, report.removed) == (1, 1)
+    names = {node.name for node in base.select(domain=Domain.CODE, types=[NodeType.FUNCTION, NodeType.TYPE])}
+    assert {"only", "hash_password"} <= names
+    assert not {"now", "CookieJar", "put"} & names
+    assert base.find([external_id(str(root), "json")]) == {}
+    assert base.verify().well
+
+
+def test_a_folder_without_files_is_no_package(base: KnowledgeBase, root: Path) -> None:
+    indexer = Indexer(base, root)
+    indexer.sync()
+    (root / "web/client.go").unlink()
+    indexer.sync()
+    assert base.find([package_id(str(root), "web")]) == {}
+
+
+def test_progress_is_told_file_by_file(base: KnowledgeBase, root: Path) -> None:
+    told: list[Progress] = []
+    Indexer(base, root).sync(progress=told.append)
+    assert told == [Progress("reading", 8, 8), Progress("linking", 8, 8)]
+
+
+@pytest.mark.parametrize("stops_at", ["reading", "linking"])
+def test_an_indexing_that_was_stopped_is_finished_by_the_next(
+    tmp_path: Path, root: Path, stops_at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sylk_ray.codebase.indexing.indexer.TOGETHER", 2)
+
+    def stop(progress: Progress) -> None:
+        if progress.stage == stops_at and progress.done >= 4:
+            raise KeyboardInterrupt
+
+    with KnowledgeBase(tmp_path / "one", embedder=Letters()) as base:
+        with pytest.raises(KeyboardInterrupt):
+            Indexer(base, root).sync(progress=stop)
+        Indexer(base, root).sync()
+        stopped = _state(base, root)
+    with KnowledgeBase(tmp_path / "other", embedder=Letters()) as base:
+        Indexer(base, root).sync()
+        assert _state(base, root) == stopped
+
+
+def test_two_roots_do_not_know_of_each_other(base: KnowledgeBase, tmp_path: Path) -> None:
+    one, other = write_repository(tmp_path / "one"), write_repository(tmp_path / "other")
+    Indexer(base, one).sync()
+    Indexer(base, other).sync()
+    base.drop(Domain.CODE, str(one))
+    assert len(_edges(base, other)) > 10
+    assert base.select(domain=Domain.CODE, scope=str(one)) == []
+
+
+_BODIES = st.sampled_from(
+    [
+        "",
+        "def f():\n    return g()\n",
+        "from a import f\n\n\ndef g():\n    return f()\n",
+        "import b\n\n\nclass C:\n    def m(self):\n        return b.g()\n",
+        "from c import C\n\n\nclass D(C):\n    def g(self):\n        return self.m()\n",
+        "def broken(:\n    x =\n",
+    ]
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.one_of(st.none(), _BODIES)), min_size=1, max_size=8))
+def test_step_by_step_is_the_same_as_at_once(
+    tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, str | None]]
+) -> None:
+    folder = tmp_path_factory.mktemp("steps")
+    root = folder / "repo"
+    root.mkdir()
+    counter = itertools.count()
+    with KnowledgeBase(folder / "steps", embedder=Letters()) as base:
+        indexer = Indexer(base, root)
+        for name, body in edits:
+            file = root / f"{name}.py"
+            if body is None:
+                file.unlink(missing_ok=True)
+            else:
+                file.write_text(body)
+            indexer.sync([file.name] if next(counter) % 2 else None)
+        steps = _state(base, root)
+        assert base.verify().well
+    with KnowledgeBase(folder / "once", embedder=Letters()) as base:
+        Indexer(base, root).sync()
+        assert _state(base, root) == steps

@@ -1,0 +1,178 @@
+"""Searching a small repository, with the embedder that is built in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sylk_ray.codebase.indexing import Indexer
+from sylk_ray.codebase.requests import Search, SearchAnswer, SmartSearch
+from sylk_ray.codebase.retrieval import Retriever
+from sylk_ray.codebase.retrieval.question import read_question
+from sylk_ray.codebase.retrieval.snippets import Window, fitted, merged, narrowed, tokens_of
+from sylk_ray.codebase.roles import Role, role_of
+from sylk_ray.knowledge import KnowledgeBase
+from tests.unit.codebase.repository import FILES, write_repository
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_repository(tmp_path_factory.mktemp("search") / "repo")
+
+
+@pytest.fixture(scope="module")
+def retriever(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retriever]:
+    with KnowledgeBase(tmp_path_factory.mktemp("known")) as base:
+        Indexer(base, root).sync()
+        yield Retriever(base)
+
+
+def _paths(answer: SearchAnswer) -> list[str]:
+    return [result.path for result in answer.results]
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("where are cookies kept", "jar/store.py"),
+        ("make guessing a password expensive", "jar/crypt.py"),
+        ("call a server again after a timeout", "web/client.go"),
+        ("Retry", "web/client.go"),
+        ("CookieJar.put", "jar/store.py"),
+        ("cookiejar", "jar/store.py"),
+        ("jar/clock.py", "jar/clock.py"),
+        ("what does hash_password do", "jar/crypt.py"),
+        ("test that the oldest cookie is evicted", "tests/test_store.py"),
+    ],
+)
+def test_the_file_that_was_meant_comes_first(retriever: Retriever, root: Path, query: str, path: str) -> None:
+    assert _paths(retriever.search(Search(query=query, root=str(root))))[0] == path
+
+
+def test_code_comes_before_its_tests_and_documents(retriever: Retriever, root: Path) -> None:
+    paths = _paths(retriever.search(Search(query="the oldest cookie is evicted when the jar is full", root=str(root))))
+    assert paths[0] == "jar/store.py"
+    assert {"tests/test_store.py", "README.md"} <= set(paths)
+
+
+def test_a_result_shows_the_lines_of_the_definition(retriever: Retriever, root: Path) -> None:
+    result = retriever.search(Search(query="evict the oldest when the jar is full", root=str(root), k=1)).results[0]
+    assert result.symbol == "CookieJar.put"
+    assert (result.kind, result.language, result.score) == ("method", "python", 1.0)
+    lines = FILES["jar/store.py"].split("\n")
+    assert result.snippet == "\n".join(lines[result.start_line - 1 : result.end_line])
+    assert result.why
+
+
+def test_filters_narrow_what_is_found(retriever: Retriever, root: Path) -> None:
+    def search(**more: object) -> SearchAnswer:
+        return retriever.search(Search(query="cookies of a session", root=str(root), **more))  # type: ignore[arg-type]
+
+    assert set(_paths(search(language="go"))) == {"web/client.go"}
+    assert set(_paths(search(path="tests/**"))) == {"tests/test_store.py"}
+    assert {result.kind for result in search(kind="type").results} == {"type"}
+    assert {result.kind for result in search(kind="file").results} == {"file"}
+    assert search(path="nowhere/**").status == "no_matches"
+    assert len(search(k=2).results) == 2
+
+
+def test_fewer_files_than_results_show_more_of_each(retriever: Retriever, root: Path) -> None:
+    answer = retriever.search(Search(query="cookies jar", root=str(root), path="jar/store.py", k=4))
+    assert len(answer.results) > 1
+    taken: set[int] = set()
+    for result in answer.results:
+        lines = set(range(result.start_line, result.end_line + 1))
+        assert not lines & taken
+        taken |= lines
+    assert [result.score for result in answer.results] == sorted((r.score for r in answer.results), reverse=True)
+
+
+@pytest.mark.parametrize("budget", [20, 60, 200, 1000])
+def test_snippets_stay_within_the_budget(retriever: Retriever, root: Path, budget: int) -> None:
+    answer = retriever.search(Search(query="cookies", root=str(root), budget=budget))
+    assert answer.tokens <= budget
+    assert answer.tokens == sum(tokens_of(result.snippet) for result in answer.results)
+
+
+def test_a_smart_search_leaves_out_what_is_faint(retriever: Retriever, root: Path) -> None:
+    quick = retriever.smart_search(SmartSearch(query="hash a password", root=str(root), thoroughness="quick"))
+    thorough = retriever.smart_search(SmartSearch(query="hash a password", root=str(root), thoroughness="thorough"))
+    assert _paths(quick)[0] == _paths(thorough)[0] == "jar/crypt.py"
+    assert len(quick.results) <= 3
+    assert len(quick.results) <= len(thorough.results)
+    assert quick.tokens <= quick.budget
+
+
+def test_a_file_that_has_gone_since_is_left_out(retriever: Retriever, root: Path) -> None:
+    moved = root / "jar/crypt.py"
+    text = moved.read_text()
+    moved.unlink()
+    try:
+        assert "jar/crypt.py" not in _paths(retriever.search(Search(query="hash a password", root=str(root))))
+    finally:
+        moved.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "is_name"),
+    [
+        ("parse", ("parse",), True),
+        ("Parser.parse", ("parse",), True),
+        ("std::vector::push", ("push",), True),
+        ("where is parseRequest called", ("parseRequest",), False),
+        ("how is max_size used", ("max_size",), False),
+        ("how does the parser work", (), False),
+        ("the HTTP server", (), False),
+        ("`CookieJar`", ("CookieJar",), True),
+    ],
+)
+def test_names_are_told_from_words(text: str, names: tuple[str, ...], is_name: bool) -> None:
+    question = read_question(text)
+    assert (question.names, question.is_name) == (names, is_name)
+
+
+@pytest.mark.parametrize(
+    ("path", "language", "role"),
+    [
+        ("src/a.py", "python", Role.CODE),
+        ("tests/test_a.py", "python", Role.TEST),
+        ("pkg/a_test.go", "go", Role.TEST),
+        ("src/a.spec.ts", "typescript", Role.TEST),
+        ("src/test/java/ATest.java", "java", Role.TEST),
+        ("src/contest.py", "python", Role.CODE),
+        ("src/latest/a.py", "python", Role.CODE),
+        ("examples/a.rs", "rust", Role.EXAMPLE),
+        ("docs/a.py", "python", Role.DOCUMENT),
+        ("README.md", "markdown", Role.DOCUMENT),
+        ("a.yaml", "yaml", Role.CONFIGURATION),
+        ("src/lib.zig", "text", Role.CODE),
+        ("LICENSE", "text", Role.DOCUMENT),
+    ],
+)
+def test_a_path_tells_what_a_file_is_for(path: str, language: str, role: Role) -> None:
+    assert role_of(path, language) is role
+
+
+def test_windows_that_touch_are_one() -> None:
+    assert merged([Window(10, 12), Window(14, 16), Window(40, 50)]) == Window(10, 16)
+    assert merged([Window(10, 12), Window(1, 60)]) == Window(10, 12)
+
+
+def test_a_window_is_narrowed_to_where_the_words_are() -> None:
+    lines = [f"line {number}" for number in range(1, 101)]
+    lines[80] = lines[81] = lines[82] = "the needle"
+    assert narrowed(lines, Window(1, 100), "needle", 10).start in range(74, 82)
+    assert narrowed(lines, Window(1, 100), "nothing", 10) == Window(1, 10)
+    assert narrowed(lines, Window(1, 5), "needle", 10) == Window(1, 5)
+
+
+def test_what_does_not_fit_is_cut_or_left_out() -> None:
+    lines = ["some words of text here"] * 50
+    made = fitted(lines, Window(1, 50), "text", 60)
+    assert made is not None
+    window, text, cost = made
+    assert cost <= 60
+    assert text == "\n".join(lines[: window.lines])
+    assert fitted(lines, Window(1, 50), "text", 3) is None
