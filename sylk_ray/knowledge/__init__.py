@@ -15,12 +15,13 @@ agent: who owns a knowledge base, and how others reach it, is said elsewhere.
 """
 
 from sylk_ray.knowledge.base import KnowledgeBase
-from sylk_ray.knowledge.finding import Found, QueryConstraints, QueryResult, SearchFilter
+from sylk_ray.knowledge.finding import DomainFound, Found, QueryConstraints, QueryResult, SearchFilter
 from sylk_ray.knowledge.model import Conflict, Domain, Edge, EdgeType, Node, NodeType, Provenance
 
 __all__ = [
     "Conflict",
     "Domain",
+    "DomainFound",
     "Edge",
     "EdgeType",
     "Found",

@@ -17,15 +17,31 @@ from sylk_ray.knowledge.carrying import Carrier
 from sylk_ray.knowledge.collections import Collections
 from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
 from sylk_ray.knowledge.encoding import encode
+from sylk_ray.knowledge.finding import DomainFound
+from sylk_ray.knowledge.gate import LeaseTerms, Verdict, facets_of
 from sylk_ray.knowledge.graph import Graph
+from sylk_ray.knowledge.guarding import Guards, Written
 from sylk_ray.knowledge.model import Conflict, Domain, Edge, EdgeType, Node, NodeType, Provenance
 from sylk_ray.knowledge.seeking import Seeker
-from sylk_ray.knowledge.store import Database, StoreStatistics, edges, memos, nodes, outbox, records, statistics
+from sylk_ray.knowledge.store import (
+    Database,
+    StoreStatistics,
+    edges,
+    generations,
+    memos,
+    nodes,
+    outbox,
+    records,
+    statistics,
+)
 from sylk_ray.knowledge.store.outbox import Change, VectorRow
 from sylk_ray.knowledge.upkeep import Renewal, Verification
+from sylk_ray.knowledge.vectors import Condition
 
 BATCH = 512
 """Nodes that are embedded together."""
+
+_NOTHING: tuple[list[VectorRow], dict[Domain, set[int]]] = ([], {})
 
 Progress = Callable[[int, int], None]
 """Called with how many are done and how many there are."""
@@ -34,8 +50,8 @@ Progress = Callable[[int, int], None]
 class KnowledgeBase:
     """Nodes with their vectors and edges, in a directory that one process owns. Threads may share it.
 
-    A write that has returned is found by id, by vector and by graph, whatever happens to the process; one that has not
-    is found whole or not at all.
+    A write that has returned is found by id, by vector and by graph, and denied by no gate, whatever happens to the
+    process; one that has not is found whole or not at all.
     """
 
     def __init__(
@@ -47,6 +63,7 @@ class KnowledgeBase:
         vectors_at: str | None = None,
         power: bool = False,
         clock: Callable[[], float] = time.time,
+        lease_terms: LeaseTerms | None = None,
     ) -> None:
         """Open a directory, made if there is none, and carry out what a crash has left undone.
 
@@ -60,11 +77,14 @@ class KnowledgeBase:
         self._writing = threading.RLock()
         self._after: list[Callable[[], None]] | None = None
         """What is to be done when the transaction that is open has been committed."""
+        self._written: dict[Domain, Written] = {}
+        """What it adds for the gate to know."""
         self._database = Database(directory / "knowledge.db", power=power)
         try:
             self._collections = Collections(vectors_at or directory / "vectors", self.embedder, former)
             self.graph = Graph(self._database)
-            self.search = Seeker(self._collections, self.graph, self.by_key, self._edges_at)
+            self.guards = Guards(directory / "gate", self._database, terms=lease_terms)
+            self.search = Seeker(self._collections, self.graph, self.guards, self.by_key, self._edges_at)
             self._carrier = Carrier(self._database, self._collections.of)
             self._carrier.carry()
         except BaseException:
@@ -77,6 +97,7 @@ class KnowledgeBase:
             try:
                 self._carrier.flush()
             finally:
+                self.guards.close()
                 self._collections.close()
                 self._database.close()
 
@@ -94,7 +115,7 @@ class KnowledgeBase:
         Raises DuplicateNode, InvalidNode, EmbedderUnavailable; then none is stored.
         """
         with self._writing:
-            rows = self._encode(given, progress) if embed else []
+            rows = self._encode(given, progress) if embed else _NOTHING
             with self._write() as after:
                 keys = nodes.insert(self._database, given, {node.id for node in given} if embed else (), self._clock())
                 self._note(given, keys, rows)
@@ -109,7 +130,7 @@ class KnowledgeBase:
             known = nodes.find(self._database, [node.id for node in given])
             fresh = [node for node in given if node.id not in known]
             changed = [node for node in given if node.id in known and not _same(node, known[node.id])]
-            rows = self._encode([*fresh, *changed], progress) if embed else []
+            rows = self._encode([*fresh, *changed], progress) if embed else _NOTHING
             now = self._clock()
             with self._write() as after:
                 made = nodes.insert(self._database, fresh, {node.id for node in fresh} if embed else (), now)
@@ -122,7 +143,7 @@ class KnowledgeBase:
     def update(self, node: Node, *, embed: bool = True) -> Node:
         """Put another content, name, place and metadata in a node's place. Raises UnknownNode, InvalidNode."""
         with self._writing:
-            rows = self._encode([node], None) if embed else []
+            rows = self._encode([node], None) if embed else _NOTHING
             with self._write():
                 done = nodes.update(self._database, node, embed, self._clock())
                 self._note([node], [done.key], rows)
@@ -139,6 +160,7 @@ class KnowledgeBase:
             nodes.delete(self._database, [key for key, _, _ in known.values()])
             for (domain, scope), keys in places.items():
                 outbox.note(self._database, domain, scope, Change(remove=keys))
+                after(partial(self.guards.forgotten, domain, len(keys)))
             after(partial(self.graph.remove, [key for key, _, _ in known.values()]))
         return len(known)
 
@@ -149,6 +171,7 @@ class KnowledgeBase:
             nodes.delete(self._database, keys)
             memos.forget(self._database, domain, scope)
             outbox.note(self._database, domain, scope, Change(drop=True))
+            after(partial(self.guards.forgotten, domain, len(keys)))
             after(partial(self.graph.remove, keys))
             after(partial(self.graph.forget, (domain.value, scope)))
         return len(keys)
@@ -304,6 +327,21 @@ class KnowledgeBase:
         go with their scope."""
         memos.write(self._database, domain, scope, given)
 
+    # Whether there can be anything to find
+
+    def allows(self, domain: Domain, text: str, where: Condition | None = None) -> Verdict:
+        """No, with a reason and a hint, if certainly nothing in a domain has any word of a text and meets a condition;
+        MAYBE otherwise. Some microseconds. What a No proves is said in ``gate.keys``."""
+        return self.guards.check(domain, text, where)
+
+    def also_exists_in(self, text: str, besides: Domain) -> list[Domain]:
+        """Other domains that seem to have all words of a text."""
+        return [Domain(each) for each in self.guards.gate.also_exists_in(text, besides.value)]
+
+    def search_all(self, text: str, k: int = 10) -> dict[Domain, DomainFound]:
+        """What each domain has; those that certainly have nothing are not searched."""
+        return self.search.each_domain(text, k)
+
     # All of it
 
     @contextmanager
@@ -330,8 +368,9 @@ class KnowledgeBase:
         return sizes
 
     def flush(self) -> None:
-        """Bring the vectors to the disk."""
+        """Bring the vectors and the gate to the disk."""
         self._carrier.flush()
+        self.guards.save()
 
     def vacuum(self) -> None:
         """Give back the room of what was deleted, and build the vectors' indexes."""
@@ -378,39 +417,61 @@ class KnowledgeBase:
     @contextmanager
     def _write(self) -> Generator[Callable[[Callable[[], None]], None]]:
         """A transaction; what it is given is called when the outermost one has been committed, and then the outbox is
-        carried out."""
+        carried out, and readers of the gate are waited for."""
         with self._writing:
             if self._after is not None:
                 yield self._after.append
                 return
             after = self._after = list[Callable[[], None]]()
+            written = self._written = {}
+            fresh: dict[Domain, int] = {}
             try:
                 with self._database.transaction():
                     yield after.append
+                    if written:
+                        fresh = generations.advance(self._database, written)
+                versions = self.guards.written(written, fresh)
+            except BaseException:
+                if fresh:
+                    self.guards.doubt()
+                raise
             finally:
                 self._after = None
             for call in after:
                 call()
             self._carrier.carry()
+        self.guards.settle(versions)
 
-    def _encode(self, given: Sequence[Node], progress: Progress | None) -> list[VectorRow]:
-        """Rows in the nodes' order, without their keys."""
+    def _encode(
+        self, given: Sequence[Node], progress: Progress | None
+    ) -> tuple[list[VectorRow], dict[Domain, set[int]]]:
+        """Rows in the nodes' order, without their keys; and what the gate must know, by domain."""
         rows: dict[int, VectorRow] = {}
+        keys: dict[Domain, set[int]] = {}
         for (domain, scope), members in _by_place(given, range(len(given))).items():
             model = self._collections.embedder_of(Domain(domain), scope)
             for start in range(0, len(members), BATCH):
                 some = members[start : start + BATCH]
-                rows |= dict(zip(some, encode([given[at] for at in some], model), strict=True))
+                encoded = encode([given[at] for at in some], model)
+                rows |= dict(zip(some, encoded.rows, strict=True))
+                keys.setdefault(Domain(domain), set()).update(encoded.keys)
                 if progress:
                     progress(len(rows), len(given))
-        return [rows[at] for at in range(len(given))]
+        return [rows[at] for at in range(len(given))], keys
 
-    def _note(self, given: Sequence[Node], keys: Sequence[int], rows: Sequence[VectorRow]) -> None:
+    def _note(
+        self, given: Sequence[Node], keys: Sequence[int], encoded: tuple[list[VectorRow], dict[Domain, set[int]]]
+    ) -> None:
+        rows, words = encoded
+        for domain, each in words.items():
+            self._written.setdefault(domain, Written()).keys.update(each)
         if not rows:
             return
         for (domain, scope), members in _by_place(given, range(len(given))).items():
             put = [replace(rows[at], key=keys[at]) for at in members]
             outbox.note(self._database, Domain(domain), scope, Change(put=put))
+            nodes = self._written[Domain(domain)].nodes
+            nodes += ((keys[at], facets_of(scope, rows[at].payload)) for at in members)
 
     def _edges_at(self, name: str) -> list[Edge]:
         return [*self.outgoing(name), *self.incoming(name)]

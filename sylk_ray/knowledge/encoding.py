@@ -1,18 +1,21 @@
-"""Nodes and questions as vectors: by meaning, by an embedder, and by words."""
+"""Nodes and questions as vectors, by meaning and by words, and as keys of the gate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from sylk_ray.knowledge.embedding import Embedder
-from sylk_ray.knowledge.lexical import document_vector
+from sylk_ray.knowledge.gate.keys import keys_of
+from sylk_ray.knowledge.lexical import weighted
 from sylk_ray.knowledge.model import Node
 from sylk_ray.knowledge.store.outbox import VectorRow
 from sylk_ray.knowledge.vectors import Point, Sparse
 from sylk_ray.knowledge.vectors.conditions import BOOL_FIELDS, KEYWORD_FIELDS
 from sylk_ray.knowledge.vectors.model import Payload
+from sylk_ray.knowledge.words import terms
 
 FROM_METADATA = ("language", "session", "tests")
 """What of a node's metadata a search can be filtered by; its type and path can always."""
@@ -33,15 +36,27 @@ def payload_of(node: Node) -> Payload:
     return payload
 
 
-def encode(nodes: Sequence[Node], embedder: Embedder | None) -> list[VectorRow]:
-    """A row for each node, with 0 for its key; without an embedder by words alone. Raises EmbedderUnavailable."""
+class Encoded(msgspec.Struct, frozen=True):
+    """Nodes as the vectors and the gate take them."""
+
+    rows: list[VectorRow]
+    """One for each node, with 0 for its key."""
+    keys: set[int]
+    """Of all of their texts, for the gate."""
+
+
+def encode(nodes: Sequence[Node], embedder: Embedder | None) -> Encoded:
+    """Without an embedder by words alone. Raises EmbedderUnavailable."""
     texts = [text_of(node) for node in nodes]
     dense = [row.tobytes() for row in embedder.embed(texts)] if embedder else [b""] * len(texts)
-    sparse = [document_vector(text) for text in texts]
-    return [
-        VectorRow(0, row, words.indices.tobytes(), words.values.tobytes(), dict(payload_of(node)))
-        for node, row, words in zip(nodes, dense, sparse, strict=True)
-    ]
+    rows: list[VectorRow] = []
+    keys: set[int] = set()
+    for node, text, row in zip(nodes, texts, dense, strict=True):
+        found = terms(text)
+        words = weighted(found)
+        keys |= keys_of(found)
+        rows.append(VectorRow(0, row, words.indices.tobytes(), words.values.tobytes(), dict(payload_of(node))))
+    return Encoded(rows, keys)
 
 
 def point_of(row: VectorRow) -> Point:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -44,6 +45,20 @@ class Found(msgspec.Struct, frozen=True):
     """By meaning the cosine; by words what BM25 gives."""
     edges: tuple[Edge, ...] = ()
     """Those from and to it, where they were asked for."""
+
+
+class DomainFound(msgspec.Struct, frozen=True):
+    """What one domain has of what several were asked for (6.19)."""
+
+    status: Literal["found", "no_matches"]
+    results: tuple[Found, ...] = ()
+    hint: str = ""
+    """What to do when there is nothing."""
+
+    @property
+    def count(self) -> int:
+        """How many results there are."""
+        return len(self.results)
 
 
 class QueryConstraints(msgspec.Struct, frozen=True, kw_only=True):

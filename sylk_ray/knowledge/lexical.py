@@ -8,13 +8,13 @@ come and go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection
 
 import numpy as np
-import xxhash
+import numpy.typing as npt
 
 from sylk_ray.knowledge.vectors import Sparse
-from sylk_ray.knowledge.words import asked_words, words
+from sylk_ray.knowledge.words import Terms, asked_words, terms, word_number
 
 K1 = 1.2
 """How soon saying a word again stops to count."""
@@ -24,32 +24,32 @@ TYPICAL_LENGTH = 180.0
 """Words of a document of code, each identifier counted with its parts."""
 
 
-def word_number(word: str) -> int:
-    """The dimension of a word: 32 bits of xxh3, the same everywhere."""
-    return xxhash.xxh3_64_intdigest(word.encode()) & 0xFFFFFFFF
-
-
 def document_vector(text: str) -> Sparse:
     """The weights of a document's words."""
-    counted = words(text)
-    length = counted.total()
-    norm = K1 * (1 - B + B * length / TYPICAL_LENGTH)
-    return _sparse({word: times * (K1 + 1) / (times + norm) for word, times in counted.items()})
+    return weighted(terms(text))
+
+
+def weighted(found: Terms) -> Sparse:
+    """The weights of a document's words that were counted already."""
+    times = np.fromiter(found.words.values(), np.float64, len(found.words))
+    norm = K1 * (1 - B + B * times.sum() / TYPICAL_LENGTH)
+    return _sparse(found.words, (times * (K1 + 1) / (times + norm)).astype(np.float32))
 
 
 def query_vector(text: str) -> Sparse | None:
     """One for each word of a question; None for one without words."""
-    asked = asked_words(text)
-    return _sparse(dict.fromkeys(asked, 1.0)) if asked else None
+    asked = [word_number(word) for word in asked_words(text)]
+    return _sparse(asked, np.ones(len(asked), np.float32)) if asked else None
 
 
-def _sparse(weights: Mapping[str, float]) -> Sparse:
-    # Two words of one number are one word: once in four thousand million pairs.
-    merged: dict[int, float] = {}
-    for number, weight in zip(_numbers(weights), weights.values(), strict=True):
-        merged[number] = max(weight, merged.get(number, 0.0))
-    return Sparse(np.fromiter(merged, np.uint32, len(merged)), np.fromiter(merged.values(), np.float32, len(merged)))
-
-
-def _numbers(words: Iterable[str]) -> list[int]:
-    return [word_number(word) for word in words]
+def _sparse(words: Collection[int], weights: npt.NDArray[np.float32]) -> Sparse:
+    """A word's dimension is the lower 32 bits of its number."""
+    dimensions = np.fromiter(words, np.uint64, len(words)).astype(np.uint32)
+    ordered = np.argsort(dimensions, kind="stable")
+    dimensions, weights = dimensions[ordered], weights[ordered]
+    same = dimensions[1:] == dimensions[:-1]
+    if same.any():
+        # Two words of one dimension are one word: once in four thousand million pairs.
+        first = np.flatnonzero(np.concatenate([[True], ~same]))
+        return Sparse(dimensions[first], np.maximum.reduceat(weights, first))
+    return Sparse(dimensions, weights)

@@ -6,25 +6,49 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sylk_ray.knowledge.collections import Collections
 from sylk_ray.knowledge.embedding.embedder import Vectors
-from sylk_ray.knowledge.finding import DECAY, FAINT, Found, QueryConstraints, QueryResult, SearchFilter, merge
+from sylk_ray.knowledge.finding import (
+    DECAY,
+    FAINT,
+    DomainFound,
+    Found,
+    QueryConstraints,
+    QueryResult,
+    SearchFilter,
+    merge,
+)
+from sylk_ray.knowledge.gate import MAYBE, No
+from sylk_ray.knowledge.gate.facets import SCOPE
 from sylk_ray.knowledge.graph import Graph
+from sylk_ray.knowledge.guarding import Guards
 from sylk_ray.knowledge.lexical import query_vector
 from sylk_ray.knowledge.model import Domain, Edge, Node
-from sylk_ray.knowledge.vectors import Hit, Query
+from sylk_ray.knowledge.vectors import All, Equals, Hit, Query, VectorStore
 
 Nodes = Callable[[Iterable[int]], dict[int, Node]]
 
 
 class Seeker:
-    """Searches by meaning, words and graph. Threads may share it."""
+    """Searches by meaning, words and graph. Threads may share it.
+
+    Those of a text first ask the gate, if ``gated``: what has no word of the text is not found then, even where its
+    meaning is near, and in return a question about something else costs microseconds and brings nothing.
+    """
 
     def __init__(
-        self, collections: Collections, graph: Graph, nodes: Nodes, edges: Callable[[str], Sequence[Edge]]
+        self,
+        collections: Collections,
+        graph: Graph,
+        guards: Guards,
+        nodes: Nodes,
+        edges: Callable[[str], Sequence[Edge]],
     ) -> None:
         self._collections = collections
         self._graph = graph
+        self._guards = guards
         self._nodes = nodes
         self._edges = edges
+        self.searched = 0
+        """How often a vector store was asked."""
 
     def by_vector(
         self,
@@ -42,8 +66,7 @@ class Seeker:
         where = chosen.condition()
         query = Query(dense=vector, k=k, where=where, min_score=chosen.min_similarity)
         scopes = [scope] if scope is not None else store.scopes()
-        hits = [hit for each in scopes for hit in store.search(each, query)]
-        return self._found(hits, k, with_edges)
+        return self._found(self._search(store, scopes, query), k, with_edges)
 
     def by_meaning(
         self,
@@ -54,8 +77,11 @@ class Seeker:
         scope: str | None = None,
         only: SearchFilter | None = None,
         with_edges: bool = False,
+        gated: bool = True,
     ) -> list[Found]:
         """The nodes that say most nearly the same. Scopes whose model is not at hand are left out."""
+        if gated and self._refuses(domain, text, scope, only):
+            return []
         store = self._collections.of(domain)
         asked: dict[str, Vectors] = {}
         some: list[list[Found]] = []
@@ -78,15 +104,19 @@ class Seeker:
         domain: Domain = Domain.CODE,
         scope: str | None = None,
         only: SearchFilter | None = None,
+        gated: bool = True,
     ) -> list[Found]:
         """The nodes that say the words of a question most and best."""
         words = query_vector(text)
-        if words is None:
+        if words is None or (gated and self._refuses(domain, text, scope, only)):
             return []
         store = self._collections.of(domain)
         query = Query(sparse=words, k=k, where=(only or SearchFilter()).condition())
         scopes = [scope] if scope is not None else store.scopes()
-        return self._found([hit for each in scopes for hit in store.search(each, query)], k, with_edges=False)
+        hits = self._search(store, scopes, query)
+        if gated and not hits:
+            self._guards.gate.found_nothing(domain.value)
+        return self._found(hits, k, with_edges=False)
 
     def like(self, node: Node, k: int = 10, *, only: SearchFilter | None = None) -> list[Found]:
         """The nodes of the same scope whose vectors are nearest to one's, without itself."""
@@ -111,12 +141,33 @@ class Seeker:
         return by_words, found[-1] if len(found) > bool(words) else []
 
     def over_domains(
-        self, text: str, k: int = 10, domains: Sequence[Domain] = tuple(Domain), *, only: SearchFilter | None = None
+        self,
+        text: str,
+        k: int = 10,
+        domains: Sequence[Domain] = tuple(Domain),
+        *,
+        only: SearchFilter | None = None,
+        gated: bool = True,
     ) -> list[Found]:
         """The best of several domains, by meaning."""
-        return merge([self.by_meaning(text, k, domain=domain, only=only) for domain in domains], k)
+        return merge([self.by_meaning(text, k, domain=domain, only=only, gated=gated) for domain in domains], k)
 
-    def hybrid(self, text: str, wanted: QueryConstraints | None = None) -> list[QueryResult]:
+    def each_domain(
+        self, text: str, k: int = 10, domains: Sequence[Domain] = tuple(Domain), *, gated: bool = True
+    ) -> dict[Domain, DomainFound]:
+        """What each domain has, by meaning, or where a domain's model is not at hand by words (6.19)."""
+        answers: dict[Domain, DomainFound] = {}
+        for domain in domains:
+            verdict = self._guards.check(domain, text) if gated else MAYBE
+            if isinstance(verdict, No):
+                answers[domain] = DomainFound("no_matches", hint=verdict.hint)
+                continue
+            found = self.by_meaning(text, k, domain=domain, gated=False)
+            found = found or self.by_words(text, k, domain=domain, gated=False)
+            answers[domain] = DomainFound("found", tuple(found)) if found else DomainFound("no_matches")
+        return answers
+
+    def hybrid(self, text: str, wanted: QueryConstraints | None = None, *, gated: bool = True) -> list[QueryResult]:
         """What says nearly the same, and what stands near it in the graph, the best first.
 
         A node's graph score is the best over the ways to it: the similarity of where the way begins, times the weight
@@ -125,7 +176,7 @@ class Seeker:
         asked = wanted or QueryConstraints()
         seeds = merge(
             [
-                self.by_meaning(text, asked.seeds, domain=domain, scope=asked.scope, only=asked.filter)
+                self.by_meaning(text, asked.seeds, domain=domain, scope=asked.scope, only=asked.filter, gated=gated)
                 for domain in asked.domains
             ],
             asked.seeds,
@@ -169,6 +220,15 @@ class Seeker:
             best |= ahead
             level = ahead
         return best
+
+    def _refuses(self, domain: Domain, text: str, scope: str | None, only: SearchFilter | None) -> bool:
+        parts = [only.condition() if only else None, Equals(SCOPE, scope) if scope is not None else None]
+        where = All(tuple(part for part in parts if part is not None))
+        return isinstance(self._guards.check(domain, text, where if where.parts else None), No)
+
+    def _search(self, store: VectorStore, scopes: Sequence[str], query: Query) -> list[Hit]:
+        self.searched += len(scopes)
+        return [hit for each in scopes for hit in store.search(each, query)]
 
     def _found(self, hits: Sequence[Hit], k: int, with_edges: bool) -> list[Found]:
         best = sorted(hits, key=lambda hit: -hit.score)[:k]

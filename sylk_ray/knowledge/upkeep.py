@@ -72,7 +72,8 @@ def mend(database: Database, collections: Collections, found: Verification) -> i
         for start in range(0, len(each.missing), BATCH):
             some = list(nodes.by_key(database, each.missing[start : start + BATCH]).values())
             rows = [
-                msgspec.structs.replace(row, key=node.key) for row, node in zip(encode(some, model), some, strict=True)
+                msgspec.structs.replace(row, key=node.key)
+                for row, node in zip(encode(some, model).rows, some, strict=True)
             ]
             outbox.note(database, each.domain, each.scope, Change(put=rows))
             count += len(rows)
@@ -102,7 +103,7 @@ class Renewal:
         wanted = self._outdated()
         for start in range(0, len(wanted), BATCH):
             some = list(nodes.by_key(self._database, wanted[start : start + BATCH]).values())
-            rows = encode(some, self._model)
+            rows = encode(some, self._model).rows
             points = [
                 point_of(msgspec.structs.replace(row, key=node.key)) for row, node in zip(rows, some, strict=True)
             ]

@@ -1,20 +1,27 @@
 """Words of code and prose, the same for what is stored and for what is asked.
 
 An identifier is a word whole, and each of its parts is one: ``parseHTTPRequest_v2`` gives ``parsehttprequest_v2``,
-pars, http, request, v, 2. Case is folded and parts are stemmed (Snowball's English): "parsing requests" meets it.
+pars, http, request, v, 2. Case is folded and parts are stemmed (Snowball's English): "parsing requests" meets it. Of
+writings without spaces each character is a word as well. The sparse vectors and the gate go by the same words, so each
+has one number: xxh3-64 of it in UTF-8, the same in every process and version.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import Stemmer
+import xxhash
 
 _IDENTIFIER = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Thai, Lao, Myanmar, Khmer, kana and Han."""
 LONGEST = 64
 """Characters of an identifier; what is longer is data."""
 REMEMBERED = 200_000
@@ -31,9 +38,18 @@ STOP_WORDS = frozenset(_SAYING_NOTHING.split())
 _stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
+class Terms(NamedTuple):
+    """What a text is found by, in numbers."""
+
+    words: dict[int, int]
+    """How often each word occurs."""
+    names: set[int]
+    """Its identifiers as written, but for their case."""
+
+
 def identifiers(text: str) -> list[str]:
-    """The identifiers, plain words and numbers of a text, in order, as written."""
-    return _IDENTIFIER.findall(text)
+    """The identifiers, plain words and numbers of a text, in order, as written but for what NFKC makes the same."""
+    return _IDENTIFIER.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -46,10 +62,9 @@ def pieces(identifier: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=REMEMBERED)
 def words_of(identifier: str) -> tuple[str, ...]:
-    """The words of an identifier: itself, folded, when it has several parts, then each part's stem."""
-    parts = pieces(identifier)
-    stems = tuple(_stem(part) for part in parts)
-    return (identifier.strip("_").lower(), *stems) if len(parts) > 1 else stems
+    """The words of an identifier: itself, folded, when it has several parts, then each part's stem, then each character
+    of a writing without spaces."""
+    return tuple(word for _, word in _with_parts(identifier))
 
 
 def words(text: str) -> Counter[str]:
@@ -61,6 +76,18 @@ def words(text: str) -> Counter[str]:
     return counted
 
 
+def terms(text: str) -> Terms:
+    """As ``words``, in numbers, with the identifiers themselves."""
+    counted: dict[int, int] = {}
+    names: set[int] = set()
+    for identifier, times in Counter(identifiers(text)).items():
+        name, found = _numbers_of(identifier)
+        names.add(name)
+        for number in found:
+            counted[number] = counted.get(number, 0) + times
+    return Terms(counted, names)
+
+
 def asked_words(text: str) -> list[str]:
     """The words of a question without those that say nothing, each once, in order; all if none is left."""
     every = [(part, word) for each in identifiers(text) for part, word in _with_parts(each)]
@@ -68,7 +95,33 @@ def asked_words(text: str) -> list[str]:
     return list(dict.fromkeys(told or (word for _, word in every)))
 
 
+def says_nothing(text: str) -> bool:
+    """Whether a question has no words but those that say nothing."""
+    return all(part in STOP_WORDS for each in identifiers(text) for part, _ in _with_parts(each))
+
+
+def word_number(word: str) -> int:
+    """Of 64 bits."""
+    return xxhash.xxh3_64_intdigest(word.encode())
+
+
+def name_number(identifier: str) -> int:
+    """Of an identifier as written but for its case; another one than that of the same word."""
+    return xxhash.xxh3_64_intdigest(f"={identifier.lower()}".encode())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _numbers_of(identifier: str) -> tuple[int, tuple[int, ...]]:
+    return name_number(identifier), tuple(map(word_number, words_of(identifier)))
+
+
 def _with_parts(identifier: str) -> list[tuple[str, str]]:
-    found, parts = words_of(identifier), pieces(identifier)
-    whole = len(found) - len(parts)
-    return [*((word, word) for word in found[:whole]), *zip(parts, found[whole:], strict=True)]
+    """Each word with what of the identifier it was made of."""
+    parts = pieces(identifier)
+    found = [(part, _stem(part)) for part in parts]
+    if len(parts) > 1:
+        whole = identifier.strip("_").lower()
+        found.insert(0, (whole, whole))
+    if not identifier.isascii() and len(identifier) > 1:
+        found += ((each, each) for each in _UNSPACED.findall(identifier))
+    return found

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sylk_ray.knowledge import Domain, KnowledgeBase
+from sylk_ray.knowledge.gate import MAYBE, No
 
 from . import storing
 from .storing import BATCHES, SIZE, content, names
@@ -92,6 +93,16 @@ def _check(base: KnowledgeBase, told: Told) -> None:
     assert base.graph.size[0] == len(there)
 
 
+def _check_gate(base: KnowledgeBase) -> None:
+    """It denies nothing that is stored: as the process left it, and when it has been built of the store again."""
+    there = base.select(domain=Domain.CODE)
+    for _ in range(2):
+        for node in there:
+            assert base.allows(Domain.CODE, node.content) is MAYBE, node.id
+        base.guards.rebuild()
+    assert isinstance(base.allows(Domain.CODE, "kubernetes"), No)
+
+
 def test_what_was_acknowledged_is_found_and_nothing_else(tmp_path: Path) -> None:
     print(f"STRESS_SEED={SEED}")
     chance = random.Random(SEED)
@@ -101,4 +112,5 @@ def test_what_was_acknowledged_is_found_and_nothing_else(tmp_path: Path) -> None
         began = time.monotonic()
         with storing.open_base(directory) as base:
             assert time.monotonic() - began < BUDGET.opening_s
+            _check_gate(base)
             _check(base, told)

@@ -7,6 +7,7 @@ was before it changed never excludes the node.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
@@ -55,8 +56,13 @@ def facets_of(scope: str, payload: dict[str, Value]) -> tuple[Facet, ...]:
         if field in FACETS:
             found.append((field, _text(value)))
             if field == PATH_FIELD and isinstance(value, str):
-                found += ((_FOLDER, each) for each in ancestors(value))
+                found += _folders(value)
     return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def _folders(path: str) -> tuple[Facet, ...]:
+    return tuple((_FOLDER, each) for each in ancestors(path))
 
 
 class Facets:

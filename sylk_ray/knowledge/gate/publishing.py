@@ -19,7 +19,7 @@ from sylk_ray.knowledge.gate.durations import LeaseTerms, lease_clock
 from sylk_ray.knowledge.gate.facets import Facet, Facets
 from sylk_ray.knowledge.gate.filters import KeyFilter, Keys, distinct
 from sylk_ray.knowledge.gate.messages import Confirm, Grant, Push, Renew
-from sylk_ray.knowledge.gate.snapshots import Snapshot, encode
+from sylk_ray.knowledge.gate.snapshots import Snapshot, encode, restamped
 from sylk_ray.knowledge.gate.views import Delta, View
 
 
@@ -63,7 +63,8 @@ class Publisher:
     """The state of the writer. Not for several threads at once, but for ``Rebuilding.build``.
 
     ``keys`` and ``facets`` are all that there is when it begins. ``owners_gone`` says that no reader of a writer before
-    this one lives any more, so that nothing has to be waited for.
+    this one lives any more, so that nothing has to be waited for. ``snapshot`` is one of an earlier writer with all of
+    these keys, distinct and sorted, and then ``facets`` are in it. Raises SnapshotDamaged.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Publisher:
         clock: Callable[[], float] = lease_clock,
         owners_gone: bool = False,
         epoch: bytes | None = None,
+        snapshot: bytes | None = None,
     ) -> None:
         self.terms = terms or LeaseTerms()
         self.epoch = epoch or os.urandom(16)
@@ -82,7 +84,10 @@ class Publisher:
         self._quiet_until = clock() if owners_gone else clock() + self.terms.writer_s
         self._holders: dict[str, Holder] = {}
         self._rebuilding: Rebuilding | None = None
-        built = Rebuilding(self.epoch, 0, keys, facets or Facets(), ()).build()
+        if snapshot is None:
+            built = Rebuilding(self.epoch, 0, keys, facets or Facets(), ()).build()
+        else:
+            built = Built(restamped(snapshot, self.epoch), keys, 0)
         self._put(built, ())
 
     @property
@@ -97,6 +102,11 @@ class Publisher:
     def snapshot(self) -> bytes:
         """To be put where readers can read it; named by ``epoch`` and ``base``."""
         return self._snapshot
+
+    @property
+    def keys(self) -> Keys:
+        """All in the snapshot, sorted."""
+        return self._keys
 
     @property
     def base(self) -> int:
@@ -120,10 +130,20 @@ class Publisher:
     # Writing
 
     def publish(self, keys: Iterable[int], nodes: Iterable[tuple[int, tuple[Facet, ...]]] = ()) -> Push:
-        """To be sent to all readers. Its last delta's version is what to wait for with ``acknowledged``."""
-        delta = Delta.of(self.version + 1, keys, nodes)
+        """To be sent to all readers. Its last delta's version is what to wait for with ``acknowledged``.
+
+        Keys that all readers have are left out."""
+        delta = Delta.of(self.version + 1, self._new(keys), nodes)
         self._view.add(delta)
         return Push(self.epoch, (delta,))
+
+    def _new(self, keys: Iterable[int]) -> list[int]:
+        asked = np.fromiter(keys, dtype=np.uint64)
+        # A snapshot that is being built of the store may lack what the present one has.
+        if self._rebuilding is None and len(self._keys):
+            at = np.minimum(np.searchsorted(self._keys, asked), len(self._keys) - 1)
+            asked = asked[self._keys[at] != asked]
+        return [key for key in asked.tolist() if not self._view.was_added(key)]
 
     def acknowledged(self, version: int) -> bool:
         """Whether no reader will refuse what was published up to this version."""

@@ -31,13 +31,19 @@ def encode(epoch: bytes, version: int, keys: KeyFilter, pending: Iterable[int], 
     return _HEADER.pack(_MAGIC, FORMAT, epoch, version, *map(len, parts), xxhash.xxh3_64_intdigest(body)) + body
 
 
+def restamped(snapshot: bytes, epoch: bytes) -> bytes:
+    """The same as the first version of another epoch."""
+    magic, form, _, _, *rest = _HEADER.unpack_from(snapshot)
+    return _HEADER.pack(magic, form, epoch, 0, *rest) + snapshot[_HEADER.size :]
+
+
 class Snapshot:
     """Over a buffer that is kept alive and must not change, such as a read-only uint8 array of numpy.
 
     Raises SnapshotDamaged for anything that ``encode`` did not make.
     """
 
-    __slots__ = ("_pending", "epoch", "facets", "keys", "size", "version")
+    __slots__ = ("_bitmaps", "_facets", "_pending", "epoch", "keys", "size", "version")
 
     def __init__(self, buffer: object) -> None:
         view = memoryview(buffer).cast("B")  # pyright: ignore[reportArgumentType]
@@ -59,7 +65,15 @@ class Snapshot:
         """In bytes."""
         self.keys = KeyFilter(parts[0])
         self._pending = parts[1].cast("Q")
-        self.facets = Facets.decode(parts[2])
+        self._bitmaps = parts[2]
+        self._facets: Facets | None = None
+
+    @property
+    def facets(self) -> Facets:
+        """Looked through when they are first asked for. Not to be changed."""
+        if self._facets is None:
+            self._facets = Facets.decode(self._bitmaps)
+        return self._facets
 
     def __contains__(self, key: int) -> bool:
         if key in self.keys:

@@ -55,6 +55,10 @@ class View:
         self.version = delta.version
         return True
 
+    def was_added(self, key: int) -> bool:
+        """Whether a delta has it."""
+        return key in self._added
+
     def __contains__(self, key: int) -> bool:
         return key in self._added or key in self.snapshot
 

@@ -11,7 +11,7 @@ transaction, alone or within a greater one, and happens whole or not at all::
 Any number of threads read while one writes. Nothing here knows the vectors, the graph or the gate.
 """
 
-from sylk_ray.knowledge.store import edges, memos, nodes, outbox, records
+from sylk_ray.knowledge.store import edges, generations, memos, nodes, outbox, records
 from sylk_ray.knowledge.store.database import Database
 from sylk_ray.knowledge.store.errors import (
     DuplicateNode,
@@ -35,6 +35,7 @@ __all__ = [
     "StoreStatistics",
     "UnknownNode",
     "edges",
+    "generations",
     "memos",
     "nodes",
     "outbox",

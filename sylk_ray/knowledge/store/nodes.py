@@ -229,6 +229,14 @@ def select(
     return [_node(row) for row in database.rows(f"{_SELECT}{where} ORDER BY key LIMIT ?", values)]
 
 
+def embedded(database: Database, domain: Domain, *, after: int = 0, limit: int = 500) -> list[Node]:
+    """Those that a search can find, with greater keys, in the order of these."""
+    rows = database.rows(
+        f"{_SELECT} WHERE key > ? AND domain = ? AND embedded ORDER BY key LIMIT ?", (after, domain.value, limit)
+    )
+    return [_node(row) for row in rows]
+
+
 def unreferred(database: Database, domain: Domain, scope: str, kind: NodeType) -> list[str]:
     """The ids of the nodes of a type that no edge leads to."""
     rows = database.rows(

@@ -46,6 +46,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             domain TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL,
             PRIMARY KEY(domain, scope, name)) STRICT, WITHOUT ROWID""",
     ),
+    (
+        "CREATE TABLE generations(domain TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+        "INSERT INTO generations SELECT DISTINCT domain, 1 FROM nodes",
+    ),
 )
 """Migration number n makes a file of version n out of one of version n - 1. What is here is never changed: files of
 that version exist. The next version is one more entry."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def test_what_was_inserted_is_found_by_id_by_meaning_by_words_and_by_graph(known
     known.insert([_code("1", "aaaa bbbb"), _code("2", "cccc"), _code("3", "dddd")])
     known.connect([Edge(source="1", target="2", type=EdgeType.CALLS)])
     key = known.get("1").key
-    assert _names(known.search.by_meaning("aabb", 1)) == ["1"]
+    assert _names(known.search.by_meaning("aabb", 1, gated=False)) == ["1"]
     assert _names(known.search.by_words("cccc", 1)) == ["2"]
     assert list(known.graph.neighbours(key)) == [known.get("2").key]
 
@@ -70,7 +71,7 @@ def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> None:
         base.connect([Edge(source="1", target="2", type=EdgeType.CALLS)])
         base.delete(["2"])
     with KnowledgeBase(tmp_path, embedder=Letters()) as base:
-        assert _names(base.search.by_meaning("ab", 10)) == ["1"]
+        assert _names(base.search.by_meaning("ab", 10, gated=False)) == ["1"]
         assert base.statistics().edges == {}
         assert base.statistics().pending == 0
 
@@ -79,7 +80,7 @@ def test_a_change_of_content_changes_what_finds_it(known: KnowledgeBase) -> None
     known.insert([_code("1", "aaaa"), _code("2", "bbbb")])
     known.update(_code("1", "cccc"))
     assert _names(known.search.by_words("aaaa")) == []
-    assert _names(known.search.by_meaning("c", 1)) == ["1"]
+    assert _names(known.search.by_meaning("c", 1, gated=False)) == ["1"]
     with pytest.raises(UnknownNode):
         known.update(_code("9"))
 
@@ -95,7 +96,7 @@ def test_of_a_batch_that_is_refused_nothing_is_found(known: KnowledgeBase) -> No
     known.insert([_code("1", "aaaa")])
     with pytest.raises(DuplicateNode):
         known.insert([_code("2", "bbbb"), _code("1", "aaaa")])
-    assert _names(known.search.by_meaning("b", 10)) == ["1"]
+    assert _names(known.search.by_meaning("b", 10, gated=False)) == ["1"]
     assert known.find(["2"]) == {}
 
 
@@ -112,7 +113,7 @@ def test_a_batch_that_fails_leaves_neither_nodes_nor_vectors_nor_graph(known: Kn
 
     with pytest.raises(RuntimeError):
         fail()
-    assert _names(known.search.by_meaning("ab", 10)) == ["1"]
+    assert _names(known.search.by_meaning("ab", 10, gated=False)) == ["1"]
     assert known.graph.size == (1, 0)
 
 
@@ -128,7 +129,7 @@ def test_without_its_embedder_nothing_is_stored(tmp_path: Path) -> None:
 
 def test_what_is_not_to_be_embedded_is_found_by_id_alone(known: KnowledgeBase) -> None:
     known.insert([_code("1", "aaaa")], embed=False)
-    assert known.search.by_meaning("aaaa") == []
+    assert known.search.by_meaning("aaaa", gated=False) == []
     assert known.get("1").content == "aaaa"
 
 
@@ -141,7 +142,7 @@ def test_a_search_finds_only_what_it_may(known: KnowledgeBase) -> None:
             _code("4", "zzzz", scope="/other"),
         ]
     )
-    search = known.search.by_meaning
+    search = partial(known.search.by_meaning, gated=False)
     assert sorted(_names(search("a", scope="/repo"))) == ["1", "2", "3"]
     assert sorted(_names(search("a", only=SearchFilter(where=Within("src/a"))))) == ["1", "3"]
     assert _names(search("a", only=SearchFilter(where=Equals("language", "go")))) == ["2"]
@@ -154,10 +155,10 @@ def test_a_dropped_scope_is_gone_and_the_others_stay(known: KnowledgeBase) -> No
     known.insert([_code("1", "aaaa"), _code("2", "aaaa", scope="/other")])
     known.graph.load_all()
     assert known.drop(Domain.CODE, "/repo") == 1
-    assert _names(known.search.by_meaning("a", 10)) == ["2"]
+    assert _names(known.search.by_meaning("a", 10, gated=False)) == ["2"]
     assert known.graph.size == (1, 0)
     known.insert([_code("1", "aaaa")])
-    assert sorted(_names(known.search.by_meaning("a", 10))) == ["1", "2"]
+    assert sorted(_names(known.search.by_meaning("a", 10, gated=False))) == ["1", "2"]
 
 
 def test_several_domains_are_searched_at_once(known: KnowledgeBase) -> None:
@@ -217,7 +218,7 @@ def test_an_entry_that_a_crash_has_left_is_carried_out_on_opening(tmp_path: Path
         outbox.note(base._database, Domain.CODE, "/repo", rows)  # noqa: SLF001 - what a crash leaves
         base._carrier.flush()  # noqa: SLF001
     with KnowledgeBase(tmp_path, embedder=Letters()) as base:
-        assert base.search.by_meaning("a") == []
+        assert base.search.by_meaning("a", gated=False) == []
 
 
 def test_progress_is_told_for_large_batches(known: KnowledgeBase) -> None:
@@ -244,7 +245,7 @@ def test_vectors_that_were_lost_and_strays_are_found_and_mended(known: Knowledge
     assert (disagreement.missing, disagreement.stray) == ((lost,), (999,))
     assert known.mend(found) == 2
     assert known.verify().well
-    assert _names(known.search.by_meaning("b", 1)) == ["2"]
+    assert _names(known.search.by_meaning("b", 1, gated=False)) == ["2"]
 
 
 def test_another_models_vectors_serve_until_they_are_made_anew(tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_another_models_vectors_serve_until_they_are_made_anew(tmp_path: Path) -
         base.insert([_code("1", "aaaa"), _code("2", "bbbb")])
     with KnowledgeBase(tmp_path, embedder=new, former=[old]) as base:
         assert base.outdated() == [(Domain.CODE, "/repo")]
-        assert _names(base.search.by_meaning("b", 1)) == ["2"]
+        assert _names(base.search.by_meaning("b", 1, gated=False)) == ["2"]
         base.insert([_code("3", "cccc")])
 
         def meanwhile(done: int, of: int) -> None:
@@ -261,23 +262,23 @@ def test_another_models_vectors_serve_until_they_are_made_anew(tmp_path: Path) -
             base.insert([_code("4", "dddd")])
             base.update(_code("1", "eeee"))
             base.delete(["2"])
-            assert _names(base.search.by_meaning("c", 1)) == ["3"]
+            assert _names(base.search.by_meaning("c", 1, gated=False)) == ["3"]
 
         base.renew(Domain.CODE, "/repo", progress=meanwhile)
         assert base.outdated() == []
         assert base.verify().well
-        assert sorted(_names(base.search.by_meaning("d", 10))) == ["1", "3", "4"]
-        assert _names(base.search.by_meaning("e", 1)) == ["1"]
+        assert sorted(_names(base.search.by_meaning("d", 10, gated=False))) == ["1", "3", "4"]
+        assert _names(base.search.by_meaning("e", 1, gated=False)) == ["1"]
 
 
 def test_without_the_former_model_words_are_still_searched(tmp_path: Path) -> None:
     with KnowledgeBase(tmp_path, embedder=Letters("old")) as base:
         base.insert([_code("1", "aaaa")])
     with KnowledgeBase(tmp_path, embedder=Letters("new")) as base:
-        assert base.search.by_meaning("a") == []
+        assert base.search.by_meaning("a", gated=False) == []
         assert _names(base.search.by_words("aaaa")) == ["1"]
         base.renew(Domain.CODE, "/repo")
-        assert _names(base.search.by_meaning("a")) == ["1"]
+        assert _names(base.search.by_meaning("a", gated=False)) == ["1"]
 
 
 def test_a_renewal_that_fails_leaves_the_old_vectors(tmp_path: Path) -> None:
@@ -287,7 +288,7 @@ def test_a_renewal_that_fails_leaves_the_old_vectors(tmp_path: Path) -> None:
     with KnowledgeBase(tmp_path, embedder=new, former=[old]) as base:
         with pytest.raises(EmbedderUnavailable):
             base.renew(Domain.CODE, "/repo")
-        assert _names(base.search.by_meaning("a")) == ["1"]
+        assert _names(base.search.by_meaning("a", gated=False)) == ["1"]
         new.works = True
         base.renew(Domain.CODE, "/repo")
         assert base.outdated() == []
@@ -300,4 +301,4 @@ def test_deleted_room_is_given_back(known: KnowledgeBase) -> None:
     known.delete([str(n) for n in range(490)])
     known.vacuum()
     assert known.statistics().bytes < before / 4
-    assert len(known.search.by_meaning("a", 100)) == 10
+    assert len(known.search.by_meaning("a", 100, gated=False)) == 10

@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sylk_ray.knowledge.lexical import document_vector, query_vector
-from sylk_ray.knowledge.words import LONGEST, STOP_WORDS, asked_words, pieces, words, words_of
+from sylk_ray.knowledge.words import (
+    LONGEST,
+    STOP_WORDS,
+    asked_words,
+    identifiers,
+    name_number,
+    pieces,
+    terms,
+    word_number,
+    words,
+    words_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +43,24 @@ def test_an_identifier_has_its_pieces(identifier: str, found: tuple[str, ...]) -
 def test_an_identifier_is_a_word_itself_beside_its_parts() -> None:
     assert words_of("parseRequests") == ("parserequests", "pars", "request")
     assert words_of("__init__") == ("init",)
+
+
+def test_of_a_writing_without_spaces_each_character_is_a_word() -> None:
+    assert words_of("日本語") == ("日本語", "日", "本", "語")
+    assert words_of("日") == ("日",)
+    assert words_of("日" * (LONGEST + 1)) == ("日",) * (LONGEST + 1)
+    assert set(asked_words("本")) <= words("日本語を").keys()
+
+
+def test_what_unicode_writes_in_two_ways_is_one_word() -> None:
+    assert words("\uff50\uff41rse") == words("parse")
+
+
+@given(st.text(max_size=200))
+def test_the_numbers_of_a_text_are_those_of_its_words_and_identifiers(text: str) -> None:
+    found = terms(text)
+    assert found.words == {word_number(word): times for word, times in words(text).items()}
+    assert found.names == {name_number(each) for each in identifiers(text)}
 
 
 @pytest.mark.parametrize(("one", "other"), [("parsing", "parse"), ("requests", "Request"), ("retries", "retry")])
