@@ -1,7 +1,8 @@
 """Which language a file is written in, by its name, its extension, its first line, and for C's headers its contents.
 
-A name is one of three sorts: a language with a grammar (``GRAMMARS``), whose symbols are read; a format
-(``CONFIGURATION``, ``PROSE``), read by its keys or headings; or the name of something that is read as plain text.
+A name is one of four sorts: a language with a grammar (``GRAMMARS``), whose symbols are read; one without, whose
+definitions are found by the beginnings of its lines (``BY_LINES``); a format (``CONFIGURATION``, ``PROSE``), read by
+its keys or headings; or the name of something that is read as plain text.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ _EXTENSIONS = {
     "kotlin": "kt kts",
     "lua": "lua",
     "php": "php phtml php5 php7 inc.php",
-    "python": "py pyi pyw",
+    "python": "py pyi pyw bzl star pyx pxd",
     "ruby": "rb rake gemspec ru",
     "rust": "rs",
     "scala": "scala sc sbt",
     "swift": "swift",
     "tsx": "tsx",
     "typescript": "ts mts cts",
-    "markdown": "md markdown mdx mkd qmd",
+    "markdown": "md markdown mdx mkd qmd rmd",
     "rst": "rst rest",
     "asciidoc": "adoc asciidoc asc",
     "text": "txt text",
@@ -39,33 +40,52 @@ _EXTENSIONS = {
     "dockerfile": "dockerfile",
     "makefile": "mk mak",
     "cmake": "cmake",
-    "clojure": "clj cljs cljc edn",
+    "clojure": "clj cljs cljc edn bb",
     "css": "css scss sass less",
     "dart": "dart",
-    "erlang": "erl hrl",
+    "erlang": "erl hrl escript",
     "fsharp": "fs fsi fsx",
     "graphql": "graphql gql",
     "groovy": "groovy gradle",
     "haskell": "hs lhs",
-    "hcl": "tf hcl tfvars",
+    "hcl": "tf hcl tfvars nomad",
     "html": "html htm xhtml erb ejs hbs mustache j2 jinja jinja2 tmpl haml slim pug",
     "julia": "jl",
-    "nim": "nim",
+    "nim": "nim nims nimble",
     "nix": "nix",
     "objective-c": "m mm",
-    "ocaml": "ml mli",
-    "perl": "pl pm t",
+    "ocaml": "ml mli mll mly",
+    "perl": "pl pm t psgi",
     "powershell": "ps1 psm1 psd1",
     "protobuf": "proto",
     "r": "r",
     "solidity": "sol",
-    "sql": "sql",
+    "sql": "sql ddl psql plsql pks pkb",
     "svelte": "svelte",
     "tcl": "tcl",
     "thrift": "thrift",
     "vim": "vim",
     "vue": "vue",
-    "zig": "zig",
+    "zig": "zig zon",
+    "ada": "adb ads",
+    "coffeescript": "coffee litcoffee",
+    "crystal": "cr",
+    "d": "d di",
+    "elm": "elm",
+    "fish": "fish",
+    "fortran": "f f90 f95 f03 f08 for",
+    "gdscript": "gd",
+    "gleam": "gleam",
+    "glsl": "glsl vert frag comp geom hlsl wgsl metal",
+    "haxe": "hx",
+    "lisp": "lisp lsp el scm ss rkt cl",
+    "odin": "odin",
+    "pascal": "pas pp dpr lpr",
+    "prisma": "prisma",
+    "purescript": "purs",
+    "systemverilog": "v sv svh vh",
+    "vbnet": "vb bas vbs",
+    "vhdl": "vhd vhdl",
 }
 _NAMES = {
     "bash": ".bashrc .bash_profile .zshrc .profile bashrc",
@@ -95,6 +115,18 @@ _INTERPRETERS = {
     "swift": "swift",
     "typescript": "ts-node tsx",
     "tcl": "tclsh wish",
+    "clojure": "bb clojure",
+    "crystal": "crystal",
+    "erlang": "escript",
+    "fish": "fish",
+    "groovy": "groovy",
+    "haskell": "runhaskell runghc stack",
+    "julia": "julia",
+    "lisp": "guile racket sbcl emacs",
+    "nim": "nim",
+    "ocaml": "ocaml",
+    "powershell": "pwsh",
+    "r": "Rscript",
 }
 
 
@@ -110,13 +142,41 @@ GRAMMARS = frozenset(
     {
         *("bash", "c", "cpp", "csharp", "elixir", "go", "java", "javascript", "kotlin", "lua", "php", "python"),
         *("ruby", "rust", "scala", "swift", "tsx", "typescript"),
+        *("dart", "haskell", "hcl", "nix", "solidity", "zig"),
     }
 )
-"""The languages whose symbols are read."""
+"""The languages whose symbols are read by a grammar."""
+BY_LINES = frozenset(
+    {
+        *("ada", "clojure", "coffeescript", "crystal", "d", "elm", "erlang", "fish", "fortran", "fsharp", "gdscript"),
+        *("gleam", "glsl", "graphql", "groovy", "haxe", "julia", "lisp", "nim", "objective-c", "ocaml", "odin"),
+        *("pascal", "perl", "powershell", "prisma", "protobuf", "purescript", "r", "sql", "systemverilog", "tcl"),
+        *("thrift", "vbnet", "vhdl", "vim"),
+    }
+)
+"""The languages whose definitions are found by the beginnings of lines."""
 PROSE = frozenset({"markdown", "rst", "asciidoc"})
 CONFIGURATION = frozenset({"json", "yaml", "toml", "ini", "xml", "dockerfile", "makefile", "cmake", "gomod"})
 LANGUAGES = tuple(sorted({*_EXTENSIONS, *_NAMES}))
 """Every name that ``language_of`` may answer."""
+
+PARSED = tuple(sorted({*GRAMMARS, "css", "html", "json", "markdown", "yaml"}))
+"""The languages that the parser knows, whether their symbols are read or not."""
+_OTHERWISE_CALLED = {
+    "bash": "shell",
+    "cpp": "c++",
+    "csharp": "c#",
+    "fsharp": "f#",
+    "go": "golang",
+    "hcl": "terraform",
+    "javascript": "node",
+    "objective-c": "objc",
+    "python": "python3",
+}
+ALIASES: dict[str, str] = (
+    _inverse(_EXTENSIONS) | _inverse(_OTHERWISE_CALLED) | {each: each for each in (*_EXTENSIONS, *_NAMES)}
+)
+"""What a language may be called: its name, what else people call it, or an extension; in small letters."""
 
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z-]+)")
 _CPP_SIGNS = re.compile(

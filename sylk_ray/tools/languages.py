@@ -7,44 +7,13 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from sylk_ray.codebase.languages import ALIASES, PARSED
 from sylk_ray.errors import InputError
 
-_ALIASES = {
-    "bash": ("sh", "shell", "zsh"),
-    "c": (),
-    "cpp": ("c++", "cc", "cxx"),
-    "csharp": ("cs", "c#"),
-    "css": (),
-    "dart": (),
-    "elixir": ("ex",),
-    "go": ("golang",),
-    "haskell": ("hs",),
-    "hcl": ("terraform", "tf"),
-    "html": ("htm",),
-    "java": (),
-    "javascript": ("js", "jsx", "mjs", "cjs", "node"),
-    "json": (),
-    "kotlin": ("kt",),
-    "lua": (),
-    "markdown": ("md",),
-    "nix": (),
-    "php": (),
-    "python": ("py", "python3"),
-    "ruby": ("rb",),
-    "rust": ("rs",),
-    "scala": (),
-    "solidity": ("sol",),
-    "swift": (),
-    "tsx": (),
-    "typescript": ("ts", "mts", "cts"),
-    "yaml": ("yml",),
-    "zig": (),
-}
-_BY_NAME = {alias: name for name, aliases in _ALIASES.items() for alias in (name, *aliases)}
-
-LANGUAGES = tuple(_ALIASES)
+LANGUAGES = PARSED
 WITH_DOLLAR_NAMES = frozenset({"bash", "php"})
 """Languages where ``$NAME`` is ordinary code, so an unknown one in a replacement is no mistake."""
+_BY_NAME = {alias: name for alias, name in ALIASES.items() if name in PARSED}
 
 
 def language_of(name: str) -> str:

@@ -6,18 +6,21 @@
     outline.symbols[0].qualified, outline.symbols[0].start_line
     outline.references                                  # what it calls, inherits and uses, and within which definition
 
-A file that does not parse is read around what is broken; one that the parser gives up on is read as plain text. Nothing
-that a file holds makes ``read`` raise.
+A file that does not parse is read around what is broken; one that the parser gives up on is read as plain text.
+Languages without a grammar are read by the beginnings of their lines, without what they refer to. Nothing that a file
+holds makes ``read`` raise.
 """
 
 from __future__ import annotations
 
 from ast_grep_py import SgRoot
 
-from sylk_ray.codebase.languages import CONFIGURATION, GRAMMARS, language_of
+from sylk_ray.codebase.languages import BY_LINES, CONFIGURATION, GRAMMARS, language_of
 from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.reading.configuration import read_configuration
+from sylk_ray.codebase.reading.definitions import read_definitions
 from sylk_ray.codebase.reading.grammars import RULES
+from sylk_ray.codebase.reading.line_patterns import LINE_RULES
 from sylk_ray.codebase.reading.prose import read_asciidoc, read_markdown, read_rst, read_text
 from sylk_ray.codebase.reading.reader import Reader
 from sylk_ray.codebase.reading.recovering import read_behind_mistakes
@@ -47,6 +50,8 @@ def read(path: str, text: str, language: str | None = None) -> Outline:
         outline = read_behind_mistakes(text, lambda rest: _parsed(path, rest, language))
         if outline is not None:
             return outline
+    if language in BY_LINES and not _is_one_long_line(text):
+        return read_definitions(path, text, language, LINE_RULES[language])
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -22,15 +22,18 @@ SLASHES = CommentStyle()
 HASHES = CommentStyle(line=("#",), block=None)
 
 _MARKS = re.compile(
-    r"^[ \t]*(?:/\*[*!]?|\*/|\*(?!\*)|//[/!]?|#+!?|---?@?|--\[\[|\]\])?[ \t]?|[ \t]*(?:\*+/|\]\])[ \t]*$"
+    r"^[ \t]*(?:/\*[*!]?|\*/|\*(?!\*)|//[/!]?|#+!?|--\[\[|---?@?(?: [|^](?=\s))?|\]\]|\{-+(?: ?\|)?|-\}"
+    r")?[ \t]?|[ \t]*(?:\*+/|\]\]|-\})[ \t]*$"
 )
 _LICENCE = re.compile(r"licen[sc]e|copyright|\(c\)|SPDX-|all rights reserved", re.IGNORECASE)
 _DIRECTIVE = re.compile(
     r"^(?:!|go:|\+build|nolint|eslint|tslint|ts-|prettier|@ts-|pylint|noqa|type:|mypy|pragma|region|endregion"
-    r"|frozen_string_literal|encoding|-\*-|vim:|shellcheck|rubocop|swiftlint|ktlint|istanbul|globals?\b|jshint|jslint|<reference)"
+    r"|frozen_string_literal|encoding|-\*-|vim:|shellcheck|rubocop|swiftlint|ktlint|istanbul|globals?\b|jshint|jslint|<reference"
+    r"|# (?:LANGUAGE|OPTIONS_GHC|OPTIONS|INCLUDE)\b)"
 )
 _TAGS = re.compile(r"</?(?:summary|para|remarks|returns|c|code|see\w*|(?:type)?param\w*|value|example)\b[^>]*>")
 MOST_OF_A_DOC = 4000
+_USUAL = frozenset({"//", "#", "--", "/*", "--[[", "{-"})
 
 
 class Source:
@@ -63,7 +66,7 @@ class Source:
                 return "", first
         if start == at:
             return "", first
-        return without_marks(lines[start:at]), start
+        return without_marks(lines[start:at], style), start
 
     def _attribute_over(self, line: int, style: CommentStyle) -> int | None:
         for at in range(line, max(line - 12, -1), -1):
@@ -80,7 +83,7 @@ class Source:
         if line == 0:
             return line
         before = lines[line - 1].strip()
-        if before.startswith(style.line):
+        if before.startswith(style.line) and not (style.block and before == style.block[1]):
             at = line - 1
             while at > 0 and lines[at - 1].lstrip().startswith(style.line):
                 at -= 1
@@ -88,7 +91,7 @@ class Source:
         if style.block and before.endswith(style.block[1]):
             for at in range(line - 1, -1, -1):
                 opening = lines[at].find(style.block[0])
-                if opening >= 0:
+                if opening >= 0 and not (at == line - 1 and before == style.block[0]):
                     return line if lines[at][:opening].strip() else at
         return line
 
@@ -103,7 +106,7 @@ class Source:
             end = self._comment_from(at, style)
             if end == at:
                 break
-            doc = without_marks(lines[at:end])
+            doc = without_marks(lines[at:end], style)
             if doc and not _LICENCE.search(doc):
                 return doc, at, end
             at = end
@@ -124,11 +127,26 @@ class Source:
         return at
 
 
-def without_marks(lines: list[str]) -> str:
+def without_marks(lines: list[str], style: CommentStyle = SLASHES) -> str:
     """What a comment says, without the signs that make it one and without a linter's directives."""
     said: list[str] = []
     for line in lines:
-        plain = _MARKS.sub("", line.rstrip())
+        plain = _MARKS.sub("", _without_own_marks(line.rstrip(), style))
         if not _DIRECTIVE.match(plain.strip()):
             said.append(plain.rstrip("*/").rstrip() if plain.endswith("*/") else plain)
     return _TAGS.sub("", cleandoc("\n".join(said))).strip()[:MOST_OF_A_DOC]
+
+
+def _without_own_marks(line: str, style: CommentStyle) -> str:
+    """Without those that few languages have."""
+    opening, closing = style.block or ("", "")
+    if opening and opening not in _USUAL:
+        stripped = line.strip()
+        if stripped.startswith(opening):
+            line = stripped[len(opening) :].lstrip("*|")
+        if closing and line.rstrip().endswith(closing):
+            line = line.rstrip()[: -len(closing)].rstrip("*")
+    for mark in style.line:
+        if mark not in _USUAL and line.lstrip().startswith(mark):
+            return line.lstrip().lstrip(mark)
+    return line

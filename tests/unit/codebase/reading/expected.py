@@ -269,6 +269,99 @@ type Shop.Show 30-32
 method Shop.Show.show 31-31
 method Shop.Order.show 35-35
 """,
+    "sample.dart": """
+constant limit 9-9
+constant _secret 10-10 hidden
+type Order 12-41
+constant Order.kind 14-14
+constant Order._store 15-15 hidden
+constant Order.count 16-16
+method Order.Order 18-19
+method Order.empty 21-21
+method Order.of 23-23
+method Order.total 25-30
+method Order.size 32-32
+method Order.size 34-36
+method Order.+ 38-38
+method Order.save 40-40
+type Logging 43-45
+method Logging.log 44-44
+type Shouting 47-49
+method Shouting.shout 48-48
+type Color 51-51
+type Handler 53-53
+function sum 55-59
+function sum.inner 57-57
+function main 61-64
+""",
+    "Sample.hs": """
+type Order 13-19
+type Tax 21-21 hidden
+type Line 23-23 hidden
+type Shape 25-30
+method Shape.area 27-28
+method Shape.name 29-30
+method Order.area 33-33
+function total 35-40
+function total.go 39-40 hidden
+function lookup 42-45 hidden
+constant limit 47-48 hidden
+function <+> 50-51 hidden
+""",
+    "sample.tf": """
+type terraform 3-5
+constant var.region 7-10
+constant local.name 13-13
+constant local.tags 14-16
+type aws_s3_bucket.orders 19-26
+type data.aws_ami.linux 28-30
+type module.network 32-35
+constant output.bucket 37-39
+""",
+    "sample.nix": """
+constant version 5-5
+function build 7-11
+function double 13-13
+constant imports 16-16
+constant packages.shop 18-21
+constant packages.shop.name 19-19
+constant packages.shop.src 20-20
+constant services.shop 23-26
+constant services.shop.enable 24-24
+constant services.shop.port 25-25
+""",
+    "Sample.sol": """
+type Payable 8-11
+method Payable.pay 10-10
+type Sums 13-17
+method Sums.add 14-16 hidden
+type Shop 19-60
+constant Shop.LIMIT 24-24
+constant Shop.balances 25-25 hidden
+type Shop.Order 27-29
+type Shop.Color 31-34
+type Shop.Sold 36-36
+type Shop.Missing 38-38
+method Shop.onlyOwner 40-43
+method Shop.constructor 45-47
+method Shop.total 49-52
+method Shop.pay 54-57
+method Shop._take 59-59 hidden
+function free 62-64
+""",
+    "sample.zig": """
+constant LIMIT 6-7
+constant counter 8-8 hidden
+type List 10-24
+method List.init 15-18
+method List.grow 20-23 hidden
+type Color 26-26
+type Shape 28-30 hidden
+type Failure 32-32
+function total 34-38
+function count 40-42
+function total of none 44-46 hidden
+""",
 }
 """Kind, qualified name and lines of each definition, in order."""
 
@@ -375,6 +468,32 @@ IMPORTS = {
 7 Shop.Parser as P
 8 Enum: *
 9 Logger
+""",
+    "sample.dart": """
+4 dart:async: *
+5 package:http/http.dart as http
+6 store.dart: Store, open
+7 line.dart: *
+""",
+    "Sample.hs": """
+9 Data.List: sortBy, foldl'
+10 Data.Map.Strict as Map
+11 Prelude: *
+""",
+    "sample.tf": """
+32 ./modules/network as network
+""",
+    "sample.nix": """
+16 ./hardware.nix
+""",
+    "Sample.sol": """
+4 ./Base.sol: *
+5 ../Token.sol: Token, Coin as Money
+6 ./Math.sol as Math
+""",
+    "sample.zig": """
+3 std as std
+4 other.zig as other
 """,
 }
 """Line, module, what it is called here, and the names of it."""
@@ -579,6 +698,59 @@ REFERENCES = {
 23 call total in Shop.Order.total
 34 inherit Shop > Show in Shop.Order
 35 call x > id in Shop.Order.show
+""",
+    "sample.dart": """
+13 inherit Base in Order
+13 inherit Logging in Order
+13 inherit Payable in Order
+13 inherit Comparable in Order
+21 call Store in Order
+23 call Order > empty in Order.of
+28 call _store > lines in Order.total
+29 call sum in Order.total
+43 inherit Base in Logging
+44 call print in Logging.log
+47 inherit String in Shouting
+48 call toUpperCase in Shouting.shout
+58 call lines > fold in sum
+58 call () > inner in sum
+62 call http > Client in main
+63 call client > get in main
+""",
+    "Sample.hs": """
+32 inherit Shape in Order
+33 call total in Order.area
+37 call go in total
+37 call orderLines in total
+40 call go in total.go
+44 call null in lookup
+44 call const in lookup
+45 call Map > lookup in lookup
+51 call Order in <+>
+51 call orderLines in <+>
+51 call orderLines in <+>
+51 call customer in <+>
+""",
+    "sample.nix": """
+8 call pkgs.stdenv > mkDerivation in build
+18 call build in packages.shop
+25 call double in services.shop.port
+""",
+    "Sample.sol": """
+21 inherit Base in Shop
+21 inherit Payable in Shop
+41 call require in Shop.onlyOwner
+51 call Sums > add in Shop.total
+55 call Sold in Shop.pay
+56 call _take in Shop.pay
+""",
+    "sample.zig": """
+17 call allocator > alloc in List.init
+21 call other > resize in List.grow
+36 call count in total
+45 call std.testing > expect in total of none
+45 call total in total of none
+45 call List > init in total of none
 """,
 }
 """Line, kind, receiver and name of each call and base type, and the definition that it stands in."""

@@ -85,6 +85,13 @@ def test_a_whole_sample_parses(name: str) -> None:
         ("sample.lua", "M.total", "Adds up.\n@param tax how much"),
         ("sample.sh", "build", "Builds one."),
         ("sample.ex", "Shop.Order.total", "Adds up."),
+        ("Sample.hs", "Order", "An order.\nIt has lines."),
+        ("Sample.hs", "total", "Adds up."),
+        ("sample.zig", "List.init", "Makes one."),
+        ("sample.dart", "Order.total", "Adds up."),
+        ("Sample.sol", "Shop.total", "Adds up."),
+        ("sample.nix", "build", "Builds one."),
+        ("sample.tf", "aws_s3_bucket.orders", "Holds the orders."),
     ],
 )
 def test_documentation_is_found_and_its_marks_are_taken_off(name: str, symbol: str, doc: str) -> None:
@@ -104,6 +111,9 @@ def test_documentation_is_found_and_its_marks_are_taken_off(name: str, symbol: s
         ("sample.php", "Acme\\Shop", "Orders of the shop."),
         ("sample.cpp", "", "Shapes of the plane."),
         ("sample.sh", "", "Builds everything."),
+        ("Sample.hs", "Shop.Order", "Orders of the shop."),
+        ("sample.dart", "shop.order", "Orders of the shop."),
+        ("sample.zig", "", "Lists of things."),
     ],
 )
 def test_a_file_says_its_package_and_what_it_is_and_no_licence(name: str, package: str, doc: str) -> None:
@@ -121,6 +131,9 @@ def test_a_file_says_its_package_and_what_it_is_and_no_licence(name: str, packag
         ("sample.rs", "Parser.new", "pub fn new(text: &'a str) -> Self"),
         ("sample.cpp", "shapes.twice", "template <class T> T twice(T x)"),
         ("sample.ex", "Shop.Order.total", "def total(order, tax)"),
+        ("Sample.hs", "total", "total :: Order -> Double -> Double"),
+        ("sample.dart", "Order.save", "Future<void> save()"),
+        ("sample.nix", "build", "build = { name, src }:"),
     ],
 )
 def test_a_signature_is_one_line_without_the_body(name: str, symbol: str, signature: str) -> None:
@@ -143,6 +156,14 @@ def test_a_scripts_body_is_a_part() -> None:
         ("a.rs", "/// Said.\n#[derive(\n    Debug,\n)]\nstruct A;\n", ["A 1-5"]),
         ("a.go", "var (\n\ta, b = 1, 2\n)\n", ["a 2-2", "b 2-2"]),
         ("a.sh", "A=1 run it\nB=2 # said\n", ["B 2-2"]),
+        ("a.hs", "f 0 = 1\nf n = g n\n  where\n    g x = x\n", ["f 1-4", "f.g 4-4"]),
+        ("a.hs", "module A where\nf, g :: Int -> Int\nf = id\ng = id\n", ["f 2-3", "g 2-4"]),
+        (
+            "a.zig",
+            "fn List(comptime T: type) type {\n    return struct {\n        fn add() void {}\n    };\n}\n",
+            ["List 1-5", "List.add 3-3"],
+        ),
+        ("a.dart", "@deprecated\nclass A {\n  A.of(int a) : b = a;\n}\n", ["A 1-4", "A.of 3-3"]),
     ],
 )
 def test_what_is_easily_read_wrongly(path: str, text: str, found: list[str]) -> None:
