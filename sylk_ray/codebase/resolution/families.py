@@ -16,8 +16,11 @@ _FAMILIES = {
     "scala": "jvm",
     "c": "c",
     "cpp": "c",
+    "objective-c": "c",
 }
-IMPLICIT_SELF = frozenset({"java", "kotlin", "scala", "csharp", "swift", "cpp", "ruby", "elixir"})
+IMPLICIT_SELF = frozenset(
+    {"java", "kotlin", "scala", "csharp", "swift", "cpp", "ruby", "elixir", "dart", "solidity", "zig"}
+)
 """Where a plain name within a type may be one of its members."""
 PACKAGED = frozenset({"java", "kotlin", "scala", "csharp", "php"})
 """Where files say the package that they belong to, and see all of it without an import."""

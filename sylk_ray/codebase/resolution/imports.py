@@ -41,6 +41,14 @@ class Imports:
             "lua": self._lua,
             "bash": self._relative_file,
             "elixir": self._elixir,
+            "dart": self._dart,
+            "hcl": self._hcl,
+            "nix": self._nix,
+            **dict.fromkeys(("solidity", "zig", "fish", "vim", "tcl"), self._relative_file),
+            **dict.fromkeys(("objective-c", "glsl", "protobuf", "thrift", "erlang"), self._include),
+            **dict.fromkeys(
+                ("haskell", "purescript", "elm", "clojure", "fsharp", "d", "groovy", "perl"), self._package
+            ),
         }
         self._by_language = by_language
 
@@ -188,6 +196,20 @@ class Imports:
     def _relative_file(self, path: str, imported: Import, name: str) -> list[str]:
         beside = _joined(posixpath.dirname(path), imported.module)
         return self._existing(beside or "", imported.module.removeprefix("./"))
+
+    def _dart(self, path: str, imported: Import, name: str) -> list[str]:
+        if imported.module.startswith("package:"):
+            _, _, inner = imported.module.partition("/")
+            return self._existing(f"lib/{inner}") or self._tables.only_with_suffix(f"lib/{inner}")
+        return self._relative_file(path, imported, name)
+
+    def _nix(self, path: str, imported: Import, name: str) -> list[str]:
+        beside = _joined(posixpath.dirname(path), imported.module)
+        return [] if beside is None else self._existing(beside, f"{beside}/default.nix".lstrip("/"))
+
+    def _hcl(self, path: str, imported: Import, name: str) -> list[str]:
+        beside = _joined(posixpath.dirname(path), imported.module) if imported.module.startswith(".") else None
+        return [] if beside is None else [each for each in self._tables.folder(beside) if each.endswith(".tf")]
 
     def _elixir(self, path: str, imported: Import, name: str) -> list[str]:
         return [

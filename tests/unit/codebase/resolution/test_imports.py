@@ -58,6 +58,18 @@ C = {
     "src/own.h": "int own(void);\n",
 }
 
+FURTHER = {
+    "src/Data/Shop.hs": "module Data.Shop where\ntotal :: Int -> Int\ntotal x = x\n",
+    "src/list.zig": "pub fn add() void {}\n",
+    "lib/order.dart": "class Order {}\n",
+    "contracts/Token.sol": "contract Token {}\n",
+    "modules/net/main.tf": 'variable "name" {}\n',
+    "pkgs/shop/default.nix": "{ }\n",
+    "proto/order.proto": "message Order {}\n",
+    "lib/Shop/Order.pm": "package Shop::Order;\nsub total { 1 }\n",
+    "App/Store.h": "@interface Store\n@end\n",
+}
+
 
 @pytest.mark.parametrize(
     ("files", "path", "text", "found"),
@@ -88,6 +100,21 @@ C = {
         (JAVA, "b/A.java", "package b;\nimport static com.acme.shop.Order.total;", {"a/Order.java"}),
         (JAVA, "b/A.kt", "package b\nimport com.acme.core.open as o", {"a/Store.kt", "a/Store.kt:open"}),
         (JAVA, "b/A.scala", "package b\nimport com.acme.core.{Store => S}", {"a/Store.kt", "a/Store.kt:Store"}),
+        (
+            FURTHER,
+            "app/Main.hs",
+            "module Main where\nimport Data.Shop (total)",
+            {"src/Data/Shop.hs", "src/Data/Shop.hs:total"},
+        ),
+        (FURTHER, "src/a.zig", 'const list = @import("list.zig");', {"src/list.zig"}),
+        (FURTHER, "lib/a.dart", "import 'order.dart' show Order;", {"lib/order.dart", "lib/order.dart:Order"}),
+        (FURTHER, "test/a.dart", "import 'package:shop/order.dart' as o;", {"lib/order.dart"}),
+        (FURTHER, "contracts/A.sol", 'import "./Token.sol";', {"contracts/Token.sol"}),
+        (FURTHER, "main.tf", 'module "net" {\n  source = "./modules/net"\n}', {"modules/net/main.tf"}),
+        (FURTHER, "pkgs/all.nix", "{ shop = import ./shop { }; }", {"pkgs/shop/default.nix"}),
+        (FURTHER, "proto/a.proto", 'import "order.proto";', {"proto/order.proto"}),
+        (FURTHER, "bin/a.pl", "use Shop::Order;", {"lib/Shop/Order.pm"}),
+        (FURTHER, "App/a.m", '#import "Store.h"', {"App/Store.h"}),
         (RUST, "src/a.rs", "use crate::lexer::Lexer;", {"src/lexer.rs", "src/lexer.rs:Lexer"}),
         (RUST, "src/parser/b.rs", "use super::inner::Deep;", {"src/parser/inner.rs", "src/parser/inner.rs:Deep"}),
         (RUST, "src/main.rs", "use acme::top;", {"src/lib.rs", "src/lib.rs:top"}),
