@@ -48,6 +48,31 @@ class Provider(BaseModel):
     """Input and output together."""
 
 
+class EmbeddingService(BaseModel):
+    """A service that embeds: any OpenAI-compatible ``/embeddings``. Without a ``base_url`` the built-in one is used."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    base_url: Annotated[str, Field(pattern=r"^$|^https?://")] = ""
+    model: str = ""
+    api_key_env: str = ""
+    """The environment variable that holds its key."""
+    dimensions: Annotated[int, Field(ge=16, le=8192)] | None = None
+    """Asked of the service; without it the model's own are taken."""
+    timeout_s: Annotated[float, Field(gt=0)] = 60.0
+
+
+class Knowledge(BaseModel):
+    """How what is known of code is kept: ``{vectors: "https://qdrant.example:6333", embedder: {base_url: …}}``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    vectors: Annotated[str, Field(pattern=r"^$|^https?://")] = ""
+    """The URL of a Qdrant server or cluster; without it vectors are kept in the state directory. Its key is read from
+    the environment's ``QDRANT_API_KEY``."""
+    embedder: EmbeddingService = EmbeddingService()
+
+
 SETTINGS_FILE = "settings.yaml"
 
 
@@ -101,6 +126,8 @@ class Settings(BaseSettings):
     repository_skills: bool = False
     """Whether agents get the skills that a repository brings in ``.sylk/skills``: its code then runs with the rights of
     the runtime."""
+    knowledge: Knowledge = Knowledge()
+    """Where vectors are kept, and what embeds."""
     system_agents: list[str] = []
     """Roles of shared agents to start with the runtime, beyond those that it needs."""
     incarnation: str = ""

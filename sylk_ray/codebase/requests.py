@@ -105,6 +105,9 @@ class Index(Request, frozen=True, kw_only=True, tag=True):
 
     root: str
     only: list[str] | None = None
+    renew: bool = True
+    """Whether to make vectors anew that are of another embedder than the one that there is now; until then the old ones
+    are searched, if that embedder is at hand, or else words alone."""
 
 
 class Known(Request, frozen=True, kw_only=True, tag=True):

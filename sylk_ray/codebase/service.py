@@ -184,6 +184,14 @@ class CodeService:
                 # What it remembers may be ahead of what was stored.
                 del self._indexers[root]
                 raise
+            if request.renew and (_CODE, root) in self._base.outdated():
+                self._base.renew(
+                    _CODE,
+                    root,
+                    progress=lambda done, total: (
+                        progress(Progressed(stage="embedding", done=done, total=total)) if progress else None
+                    ),
+                )
         return ask.Indexed(
             root=root,
             files=report.files,

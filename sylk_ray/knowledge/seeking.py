@@ -16,13 +16,13 @@ from sylk_ray.knowledge.finding import (
     SearchFilter,
     merge,
 )
-from sylk_ray.knowledge.gate import MAYBE, No
+from sylk_ray.knowledge.gate import MAYBE, No, Verdict
 from sylk_ray.knowledge.gate.facets import SCOPE
 from sylk_ray.knowledge.graph import Graph
 from sylk_ray.knowledge.guarding import Guards
 from sylk_ray.knowledge.lexical import query_vector
 from sylk_ray.knowledge.model import Domain, Edge, Node
-from sylk_ray.knowledge.vectors import All, Equals, Hit, Query, VectorStore
+from sylk_ray.knowledge.vectors import Equals, Hit, Query, VectorStore
 
 Nodes = Callable[[Iterable[int]], dict[int, Node]]
 
@@ -136,6 +136,7 @@ class Seeker:
         queries = [Query(sparse=words, k=k, where=where)] if words else []
         if vector is not None and vector.any():
             queries.append(Query(dense=vector, k=k, where=where))
+        self.searched += len(queries)
         found = self._collections.of(domain).search_many(scope, queries) if queries else []
         by_words = found[0] if words else []
         return by_words, found[-1] if len(found) > bool(words) else []
@@ -221,10 +222,13 @@ class Seeker:
             level = ahead
         return best
 
-    def _refuses(self, domain: Domain, text: str, scope: str | None, only: SearchFilter | None) -> bool:
+    def verdict(self, domain: Domain, text: str, scope: str | None, only: SearchFilter | None = None) -> Verdict:
+        """What the gate says of a question, before anything is searched."""
         parts = [only.condition() if only else None, Equals(SCOPE, scope) if scope is not None else None]
-        where = All(tuple(part for part in parts if part is not None))
-        return isinstance(self._guards.check(domain, text, where if where.parts else None), No)
+        return self._guards.check(domain, text, SearchFilter.all_of(parts))
+
+    def _refuses(self, domain: Domain, text: str, scope: str | None, only: SearchFilter | None) -> bool:
+        return isinstance(self.verdict(domain, text, scope, only), No)
 
     def _search(self, store: VectorStore, scopes: Sequence[str], query: Query) -> list[Hit]:
         self.searched += len(scopes)

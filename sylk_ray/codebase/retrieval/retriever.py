@@ -12,7 +12,8 @@ from sylk_ray.codebase.retrieval.candidates import Candidates
 from sylk_ray.codebase.retrieval.question import Question, read_question
 from sylk_ray.codebase.retrieval.scoring import Candidate, Ranked, rank
 from sylk_ray.codebase.retrieval.snippets import Window, fitted, merged
-from sylk_ray.knowledge import KnowledgeBase, Node, NodeType
+from sylk_ray.knowledge import Domain, KnowledgeBase, Node, NodeType
+from sylk_ray.knowledge.gate import No
 
 THOROUGH = {"quick": 3, "moderate": 8, "thorough": 20}
 """Results at most, by thoroughness."""
@@ -34,19 +35,25 @@ class Retriever:
     def search(self, asked: Search) -> SearchAnswer:
         """The best ``k`` files, each with what answers best in it; if there are fewer, then more of what is in them."""
         began = self._now()
-        question = read_question(asked.query)
-        candidates = Candidates(self._base, asked.root)
-        found = candidates.find(question, kind=asked.kind, language=asked.language, path=asked.path)
-        ranked = rank(question, found, candidates.names_in)
-        results = self._results(asked, question, ranked)
+        results: list[tuple[Result, int]] = []
+        match self._base.search.verdict(Domain.CODE, asked.query, asked.root):
+            case No(hint=hint):
+                pass
+            case _:
+                hint = "Try other words, or fewer filters."
+                question = read_question(asked.query)
+                candidates = Candidates(self._base, asked.root)
+                found = candidates.find(question, kind=asked.kind, language=asked.language, path=asked.path)
+                ranked = rank(question, found, candidates.names_in)
+                results = self._results(asked, question, ranked)
         return SearchAnswer(
             query=asked.query,
             status="found" if results else "no_matches",
             took_ms=round((self._now() - began) * 1000, 3),
             tokens=sum(cost for _, cost in results),
-            also_exists_in=[],
+            also_exists_in=[domain.value for domain in self._base.also_exists_in(asked.query, Domain.CODE)],
             results=[result for result, _ in results],
-            hint="" if results else "Try other words, or fewer filters.",
+            hint="" if results else hint,
             budget=asked.budget,
         )
 

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from email.utils import parsedate_to_datetime
-from functools import cached_property
 from typing import Any
 
 import httpx
@@ -44,6 +43,7 @@ class RemoteEmbedder:
         self._model = model
         self._key_env = api_key_env
         self._wanted = dimensions
+        self._dimensions = dimensions
         self._client = client or httpx.Client(timeout=timeout_s)
         self._sleep = sleep
 
@@ -52,10 +52,12 @@ class RemoteEmbedder:
         """The endpoint's model, and its dimensions where they were asked for."""
         return f"{self._model}@{self._url}" + (f"/{self._wanted}" if self._wanted else "")
 
-    @cached_property
+    @property
     def dimensions(self) -> int:
         """Asked for, or found out by one small request. Raises EmbedderUnavailable."""
-        return self._wanted or len(self._ask(["dimensions"])[0])
+        if self._dimensions is None:
+            self._dimensions = len(self._ask(["dimensions"])[0])
+        return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of documents. Raises EmbedderUnavailable when the service refuses or does not answer."""

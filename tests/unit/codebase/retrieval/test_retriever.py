@@ -176,3 +176,13 @@ def test_what_does_not_fit_is_cut_or_left_out() -> None:
     assert cost <= 60
     assert text == "\n".join(lines[: window.lines])
     assert fitted(lines, Window(1, 50), "text", 3) is None
+
+
+def test_what_no_file_says_is_answered_without_a_search(root: Path, tmp_path: Path) -> None:
+    with KnowledgeBase(tmp_path) as base:
+        Indexer(base, root).sync()
+        searched = base.search.searched
+        answer = Retriever(base).search(Search(query="quantum chromodynamics", root=str(root)))
+        assert (answer.status, answer.results, answer.tokens) == ("no_matches", [], 0)
+        assert answer.hint
+        assert base.search.searched == searched
