@@ -37,6 +37,7 @@ from sylk_ray.knowledge.store import (
 from sylk_ray.knowledge.store.outbox import Change, VectorRow
 from sylk_ray.knowledge.upkeep import Renewal, Verification
 from sylk_ray.knowledge.vectors import Condition
+from sylk_ray.knowledge.vectors.owning import Ownership
 
 BATCH = 512
 """Nodes that are embedded together."""
@@ -79,7 +80,12 @@ class KnowledgeBase:
         """What is to be done when the transaction that is open has been committed."""
         self._written: dict[Domain, Written] = {}
         """What it adds for the gate to know."""
-        self._database = Database(directory / "knowledge.db", power=power)
+        self._ownership = Ownership(directory)
+        try:
+            self._database = Database(directory / "knowledge.db", power=power)
+        except BaseException:
+            self._ownership.release()
+            raise
         try:
             self._collections = Collections(vectors_at or directory / "vectors", self.embedder, former)
             self.graph = Graph(self._database)
@@ -89,6 +95,7 @@ class KnowledgeBase:
             self._carrier.carry()
         except BaseException:
             self._database.close()
+            self._ownership.release()
             raise
 
     def close(self) -> None:
@@ -100,6 +107,7 @@ class KnowledgeBase:
                 self.guards.close()
                 self._collections.close()
                 self._database.close()
+                self._ownership.release()
 
     def __enter__(self) -> KnowledgeBase:
         return self

@@ -29,7 +29,7 @@ class KnowledgeUnavailable(SylkError):
 class UnknownNode(InputError):
     """A node that is named is not there."""
 
-    code = "unknown_node"
+    code = "unknown_knowledge_node"
 
 
 class DuplicateNode(InputError):

@@ -25,7 +25,7 @@ class Ownership:
             os.close(self._file)
             raise StoreInUse(
                 f"process {holder} has opened {directory}",
-                hint="ask it through the runtime, or end it: one process at a time may open a vector store",
+                hint="ask it through the runtime, or end it: one process at a time may open it",
             ) from None
         except BaseException:
             os.close(self._file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from sylk_ray.knowledge.embedding import EmbedderUnavailable
 from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
 from sylk_ray.knowledge.model import Domain, Edge, EdgeType, Node, NodeType
 from sylk_ray.knowledge.store import DuplicateNode, UnknownNode, outbox
-from sylk_ray.knowledge.vectors import Equals, Within
+from sylk_ray.knowledge.vectors import Equals, StoreInUse, Within
 
 
 class Letters:
@@ -74,6 +75,16 @@ def test_what_was_written_is_there_after_opening_again(tmp_path: Path) -> None:
         assert _names(base.search.by_meaning("ab", 10, gated=False)) == ["1"]
         assert base.statistics().edges == {}
         assert base.statistics().pending == 0
+
+
+def test_one_at_a_time_owns_a_directory_and_is_named(tmp_path: Path) -> None:
+    with (
+        KnowledgeBase(tmp_path, embedder=Letters()) as base,
+        pytest.raises(StoreInUse, match=f"process {os.getpid()} has opened {tmp_path}"),
+    ):
+        KnowledgeBase(tmp_path, embedder=Letters())
+    with KnowledgeBase(tmp_path, embedder=Letters()) as base:
+        assert base.select() == []
 
 
 def test_a_change_of_content_changes_what_finds_it(known: KnowledgeBase) -> None:

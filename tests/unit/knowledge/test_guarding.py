@@ -35,6 +35,7 @@ def abandon(base: KnowledgeBase) -> None:
         guards._builder.join()  # noqa: SLF001
     base._collections.close()  # noqa: SLF001
     base._database.close()  # noqa: SLF001
+    base._ownership.release()  # noqa: SLF001
 
 
 @pytest.fixture
