@@ -46,7 +46,7 @@ class Order:
     """One order."""
 
     def __init__(self, store: Store) -> None:
-        self.store: Store = store
+        self.store = store
 
     def total(self, tax: float) -> float:
         """Add up the prices of all lines and the tax."""

@@ -15,6 +15,7 @@ _DOCSTRING = re.compile(r"(?:\s|#[^\n]*\n)*[rRuU]?(\"\"\"|'''|\"|')((?:\\.|(?!\1
 _IMPORTED = re.compile(r"([\w.]+)(?:\s+as\s+(\w+))?")
 _FROM = re.compile(r"from\s+(\.*)\s*([\w.]*)\s+import\s*(.*)", re.DOTALL)
 _COMMENT = re.compile(r"#[^\n]*")
+_KEPT = re.compile(r"(self\.\w+)\s*=\s*(\w+)\s*(?:\bor\b|$)")
 _NAMES = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:,\s*[A-Za-z_]\w*\s*)*$")
 
 
@@ -45,8 +46,24 @@ def _definition(reader: Reader, node: SgNode, at: Span, *, is_class: bool) -> No
         reader.inherit(bases.text()[1:-1], at.line + 1, symbol.qualified)
 
 
+def _bind(reader: Reader, said: str) -> None:
+    """A local variable or a field whose type is annotated, or a field that keeps an annotated parameter."""
+    annotated = NAME_THEN_TYPE.match(said)
+    kept = _KEPT.match(said)
+    if annotated:
+        name, of = annotated["name"], annotated["type"]
+    elif kept:
+        name, of = kept[1], reader.bindings.get((reader.within, kept[2]), "")
+    else:
+        return
+    if of:
+        reader.bind(name, of, reader.enclosing_type() if name.startswith("self.") else reader.within)
+
+
 def _assignment(reader: Reader, node: SgNode, at: Span) -> None:
     frame = reader.stack[-1] if reader.stack else None
+    if reader.in_function:
+        _bind(reader, node.text())
     if frame is not None and (frame.kind is not TYPE or frame.body_column != at.column):
         return
     if frame is None and at.column:

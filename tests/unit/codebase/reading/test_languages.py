@@ -178,3 +178,16 @@ def test_a_method_with_a_capital_letter_makes_no_type_known() -> None:
 def test_a_types_specification_calls_nothing() -> None:
     text = "defmodule A do\n  @spec load(map) :: map\n  def load(m), do: Repo.get(m)\nend\n"
     assert [each.name for each in read("a.ex", text).references] == ["get"]
+
+
+def test_a_field_that_keeps_an_annotated_parameter_has_its_type() -> None:
+    text = (
+        "class A:\n    def __init__(self, store: Store, other, more: More | None = None):\n        self.store = store\n"
+        "        self.other = other\n        self.more = more or More()\n        self.kept: Kept = make()\n        local: Local = 1\n"
+    )
+    found = {(each.within, each.name): each.type for each in read("a.py", text).bindings}
+    assert found[("A", "self.store")] == "Store"
+    assert found[("A", "self.more")] == "More"
+    assert found[("A", "self.kept")] == "Kept"
+    assert found[("A.__init__", "local")] == "Local"
+    assert ("A", "self.other") not in found
