@@ -30,6 +30,7 @@ from sylk_ray.cli import (
     validate,
     watch,
 )
+from sylk_ray.cli.code import deps, index, knowledge, names, search
 from sylk_ray.cli.shell import Home, Json, Shell, error_document
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home
@@ -118,6 +119,13 @@ app.command("ps")(status.ps)
 app.command("top")(top.top)
 app.add_typer(session.app, name="session")
 app.add_typer(dead_letters.app, name="dead-letters")
+app.command("index")(index.index)
+app.command("search")(search.search)
+app.command("symbol")(names.symbol)
+app.command("usages")(names.usages)
+app.command("deps")(deps.deps)
+app.command("graph")(deps.graph)
+app.add_typer(knowledge.app, name="knowledge")
 app.command("messages")(messages.messages)
 app.command("doctor")(doctor.doctor)
 
@@ -180,9 +188,9 @@ def _logged(problem: Exception, arguments: Sequence[str]) -> Unforeseen:
 
 
 def _home_in(arguments: Sequence[str]) -> Path:
-    for index, argument in enumerate(arguments):
-        if argument == "--home" and index + 1 < len(arguments):
-            return Path(arguments[index + 1]).expanduser()
+    for place, argument in enumerate(arguments):
+        if argument == "--home" and place + 1 < len(arguments):
+            return Path(arguments[place + 1]).expanduser()
         if argument.startswith("--home="):
             return Path(argument[7:]).expanduser()
     return default_home()

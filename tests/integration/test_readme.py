@@ -43,7 +43,7 @@ def test_the_demo_leaves_a_branch_of_tested_commits(tmp_path):
 @pytest.mark.timeout(300)
 def test_a_first_job_a_look_around_and_a_job_that_outlives_its_runtime(tmp_path):
     # One shell for all blocks, as a reader has; whatever happens, the runtime is ended.
-    assert len(SHELL) == 6
+    assert len(SHELL) == 7
     output = bash("trap 'sylk down --now >/dev/null' EXIT\n" + "\n".join(SHELL[1:]), tmp_path)
     assert "Use pathlib" in output
     assert "Say so" in output
@@ -52,6 +52,9 @@ def test_a_first_job_a_look_around_and_a_job_that_outlives_its_runtime(tmp_path)
     assert "changed: NOTES.md" in output
     assert "notes goes on without the tester" in output
     assert output.splitlines().count("Noted.") == 1
+    assert "hello.py:3-4  function  def place(name)" in output
+    assert "graph LR" in output
+    assert ".git/config: left out" in output
     assert output.count("job.finished") == 3
     assert output.count('"kind":"task.merged"') == 2
 

@@ -156,9 +156,9 @@ class Codebase:
 def _own(directory: Path) -> Opening:
     # Who asks another process needs none of this, and it takes long to import.
     from sylk_ray.codebase.service import CodeService
-    from sylk_ray.knowledge import KnowledgeBase
+    from sylk_ray.knowledge.configured import open_knowledge
 
-    base = KnowledgeBase(directory)
+    base = open_knowledge(directory.parent)
     return base, CodeService(base)
 
 

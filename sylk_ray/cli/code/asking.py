@@ -1,0 +1,121 @@
+"""Which root is meant, and asking about it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from sylk_ray.cli.shell import Shell
+
+if TYPE_CHECKING:
+    from sylk_ray.codebase.requests import Answer, AnyRequest, Indexed, Progressed
+    from sylk_ray.codebase.serving import Codebase
+
+A = TypeVar("A", bound="Answer")
+
+Repo = Annotated[
+    Path,
+    typer.Option("--repo", metavar="PATH", help="A folder within the repository that is meant.", show_default="here"),
+]
+Refresh = Annotated[
+    bool,
+    typer.Option("--refresh/--no-refresh", help="Take in what has changed in the files first."),
+]
+_SOON_S = 0.5
+"""Progress is shown of what takes longer."""
+
+
+def root_of(path: Path) -> Path:
+    """The repository that a path is in: the nearest folder above with a ``.git``, or else the path itself.
+
+    Raises NoSuchFolder for one that is none.
+    """
+    from sylk_ray.codebase.errors import NoSuchFolder
+
+    wanted = path.expanduser().absolute()
+    if not wanted.exists():
+        raise NoSuchFolder(f"{wanted} does not exist", hint="Name the folder of a repository.")
+    if not wanted.is_dir():
+        raise NoSuchFolder(f"{wanted} is no folder", hint="Name the folder of a repository.")
+    resolved = wanted.resolve()
+    return next((each for each in (resolved, *resolved.parents) if (each / ".git").exists()), resolved)
+
+
+class Asking:
+    """Asks whoever owns the knowledge."""
+
+    def __init__(self, shell: Shell, codebase: Codebase) -> None:
+        self._shell = shell
+        self._codebase = codebase
+
+    def ask(self, request: AnyRequest, kind: type[A], progress: Callable[[Progressed], None] | None = None) -> A:
+        """The answer, which is of this kind. Raises the SylkError that it ends with."""
+        answer = self._codebase.ask(request, progress)
+        assert isinstance(answer, kind), answer
+        return answer
+
+    def index(self, root: Path, *, quietly: bool = False) -> Indexed:
+        """Take in what has changed; with progress on the terminal, or a line now and then in a pipe."""
+        from sylk_ray.codebase.requests import Index, Indexed
+
+        shown = _Shown(self._shell, root, quietly)
+        try:
+            return self.ask(Index(root=str(root), renew=not quietly), Indexed, shown)
+        finally:
+            shown.end()
+
+    @property
+    def codebase(self) -> Codebase:
+        """Whom it asks."""
+        return self._codebase
+
+    def refresh(self, root: Path, *, refresh: bool) -> None:
+        """Take in what has changed, or at least what was never indexed."""
+        from sylk_ray.codebase.requests import Known, KnownAnswer
+
+        if refresh or not self.ask(Known(root=str(root)), KnownAnswer).known:
+            self.index(root, quietly=True)
+
+
+@contextmanager
+def asking(shell: Shell) -> Generator[Asking]:
+    """Open the knowledge of the state directory, or reach who owns it; other commands are answered meanwhile."""
+    from sylk_ray.codebase.serving import open_codebase
+
+    with open_codebase(shell.home, serve=True) as codebase:
+        yield Asking(shell, codebase)
+
+
+class _Shown:
+    """Progress as a line that is overwritten, or every five seconds one of its own."""
+
+    def __init__(self, shell: Shell, root: Path, quietly: bool) -> None:
+        self._shell = shell
+        self._root = root
+        self._every = 0.1 if sys.stderr.isatty() else 5.0
+        self._last = time.monotonic() + (_SOON_S if quietly else 0.0) - self._every
+        self._open = False
+
+    def __call__(self, step: Progressed) -> None:
+        now = time.monotonic()
+        if now - self._last < self._every:
+            return
+        self._last = now
+        line = f"{self._root.name}: {step.stage} {step.done} of {step.total}"
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{line}")
+            sys.stderr.flush()
+            self._open = True
+        else:
+            self._shell.note(line)
+
+    def end(self) -> None:
+        if self._open:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -1,0 +1,107 @@
+"""``sylk index``: make a repository's code known, and keep it so."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from sylk_ray.cli.code.asking import Asking, asking, root_of
+from sylk_ray.cli.shell import Home, Json, Shell
+from sylk_ray.errors import InputError, SylkError
+
+if TYPE_CHECKING:
+    from sylk_ray.codebase.requests import Indexed
+
+
+class OneThingAtATime(InputError):
+    """Options that do not go together."""
+
+    code = "one_thing_at_a_time"
+
+
+def index(
+    path: Annotated[Path, typer.Argument(metavar="[PATH]", help="A repository, or any folder.")] = Path(),
+    watch: Annotated[bool, typer.Option("--watch", help="Stay, and take in every change as it happens.")] = False,
+    explain: Annotated[
+        Path | None, typer.Option("--explain", metavar="FILE", help="Say whether a file is indexed, and why not.")
+    ] = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Drop all that is known of it.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Index a repository's code: its definitions, what they use, and what they mean. Again, only what has changed.
+
+    Files that .gitignore names, binary, generated, minified and huge ones, and dependencies are left out. It works
+    without a runtime, and can be searched while it runs.
+
+    Examples:
+
+      sylk index
+
+      sylk index ~/src/app --watch
+
+      sylk index --explain build/out.js
+    """
+    from sylk_ray.codebase import requests as of
+
+    shell = Shell(home, json)
+    if sum((watch, explain is not None, forget)) > 1:
+        raise OneThingAtATime(
+            "--watch, --explain and --forget are three different things", hint="Give one of them at a time."
+        )
+    root = root_of(explain.absolute().parent if explain and path == Path() and explain.parent.is_dir() else path)
+    with asking(shell) as code:
+        if explain is not None:
+            asked = str(explain.absolute())
+            told = code.ask(of.Explain(path=asked, root=str(root)), of.Explained)
+            shell.document(told)
+            if not json:
+                verdict = "indexed" if told.counts else f"left out: {told.reason}"
+                shell.say(f"{explain}: {verdict}" + (f" ({told.rule})" if told.rule else ""))
+            return
+        if forget:
+            gone = code.ask(of.Forget(root=str(root)), of.Forgotten)
+            shell.document(gone)
+            if not json:
+                shell.say(f"{root}: forgotten, {gone.nodes} nodes")
+            return
+        done = code.index(root)
+        if not watch:
+            shell.document(done)
+            if not json:
+                _tell(shell, done)
+            return
+        shell.note(f"watching {root}; Ctrl-C ends it")
+        asyncio.run(_watch(shell, code, root))
+
+
+def _tell(shell: Shell, done: Indexed) -> None:
+    changed = f"{done.added} added, {done.changed} changed, {done.removed} removed"
+    shell.say(f"{done.root}: {done.files} files ({changed}; {done.symbols} definitions read) in {done.seconds:.1f} s")
+    if done.broken:
+        named = ", ".join(done.broken[:5]) + (" …" if len(done.broken) > 5 else "")
+        shell.note(f"parsed in part only: {named}")
+
+
+async def _watch(shell: Shell, code: Asking, root: Path) -> None:
+    """Until Ctrl-C; a line for each batch of changes, which with --json is a document."""
+    from sylk_ray.codebase.following import Watcher
+
+    stop = asyncio.Event()
+    for end in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(end, stop.set)
+
+    def report(outcome: Indexed | SylkError) -> None:
+        if isinstance(outcome, SylkError):
+            shell.note(f"error: {outcome.message}" + (f"; {outcome.hint}" if outcome.hint else ""))
+        elif shell.json:
+            print(msgspec.json.encode(outcome).decode(), flush=True)
+        elif outcome.added or outcome.changed or outcome.removed:
+            _tell(shell, outcome)
+
+    await Watcher(code.codebase.ask, root, report=report).run(stop)

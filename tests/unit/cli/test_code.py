@@ -1,0 +1,161 @@
+"""``sylk index``, ``search`` and the others about code, as a person types them; no runtime is up."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sylk_ray.cli.code.deps import as_dot, as_mermaid
+from sylk_ray.codebase.requests import Dependency, DependencyGraph
+from tests.unit.codebase.repository import write_repository
+
+Sylk = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    made = write_repository(tmp_path / "repo")
+    (made / ".git").mkdir()
+    return made
+
+
+def _json(done: tuple[int, str, str], code: int = 0) -> Any:
+    assert done[0] == code, done
+    return json.loads(done[1])
+
+
+def test_a_first_search_indexes_and_finds(sylk: Sylk, repo: Path) -> None:
+    found = _json(sylk("search", "where are cookies kept", "--repo", repo / "jar", "--json"))
+    assert list(found) == ["query", "status", "took_ms", "tokens", "also_exists_in", "results"]
+    first = found["results"][0]
+    assert list(first) == [
+        *("path", "start_line", "end_line", "symbol", "kind", "language", "score", "why", "snippet"),
+    ]
+    assert (found["status"], first["path"], first["language"]) == ("found", "jar/store.py", "python")
+    (repo / "jar/clock.py").write_text("def zebra_crossing():\n    pass\n")
+    again = _json(sylk("search", "zebra", "--repo", repo, "--json"))
+    assert again["results"][0]["symbol"] == "zebra_crossing"
+    stale = _json(sylk("search", "zebra", "--repo", repo, "--json", "--no-refresh"))
+    assert stale["results"][0]["symbol"] == "zebra_crossing"
+
+
+def test_what_is_nowhere_is_said_to_be_nowhere(sylk: Sylk, repo: Path) -> None:
+    found = _json(sylk("search", "quantum chromodynamics", "--repo", repo, "--json"))
+    assert (found["status"], found["results"], found["tokens"]) == ("no_matches", [], 0)
+    assert found["hint"]
+    code, output, _ = sylk("search", "quantum chromodynamics", "--repo", repo)
+    assert (code, output.startswith("nothing found")) == (0, True)
+
+
+def test_people_see_where_why_and_the_lines(sylk: Sylk, repo: Path) -> None:
+    code, output, errors = sylk("search", "hash a password", "--repo", repo, "-k", 1)
+    assert code == 0, errors
+    lines = output.splitlines()
+    assert lines[0] == "1. jar/crypt.py:4-6  hash_password (function)  1.00"
+    assert "says the words" in lines[1]
+    assert lines[2].strip() == "4  def hash_password(password, salt):"
+
+
+def test_indexing_says_what_it_did_and_does_only_what_is_needed(sylk: Sylk, repo: Path) -> None:
+    first = _json(sylk("index", repo, "--json"))
+    assert (first["files"], first["added"], first["changed"], first["removed"]) == (8, 8, 0, 0)
+    (repo / "jar/clock.py").unlink()
+    (repo / "jar/new.py").write_text("def fresh(): pass\n")
+    again = _json(sylk("index", repo, "--json"))
+    assert (again["added"], again["changed"], again["removed"]) == (1, 0, 1)
+    code, output, _ = sylk("index", "--explain", repo / "drafts/out.py")
+    assert (code, "left out: ignored (.gitignore:1: drafts/)" in output) == (0, True)
+    assert _json(sylk("index", repo, "--forget", "--json"))["nodes"] > 0
+    assert _json(sylk("knowledge", "stats", "--json"))["roots"] == {}
+
+
+def test_names_usages_and_dependencies_are_told(sylk: Sylk, repo: Path) -> None:
+    at = ("--repo", repo, "--json")
+    [symbol] = _json(sylk("symbol", "CookieJar.put", *at))["symbols"]
+    assert (symbol["path"], symbol["start_line"]) == ("jar/store.py", 16)
+    assert _json(sylk("usages", "now", *at))["usages"][0]["how"] in ("calls", "imports")
+    deps = _json(sylk("deps", "jar/store.py", *at))
+    assert "jar/clock.py" in [edge["target"] for edge in deps["edges"]]
+    code, output, _ = sylk("graph", "now", "--reverse", "--format", "dot", "--repo", repo)
+    assert (code, '"jar/store.py#CookieJar.put" -> "jar/clock.py#now" [label=calls];' in output) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["search", "x", "--repo", "/nowhere/at/all"], "/nowhere/at/all does not exist"),
+        (["index", "/nowhere/at/all"], "/nowhere/at/all does not exist"),
+        (["index", "/etc/passwd"], "/etc/passwd is no folder"),
+        (["search", "?!"], "the query has no word"),
+        (["search", "x", "--lang", "pyhton"], "Did you mean python"),
+        (["search", "x", "-k", "0"], "invalid value for '-k'"),
+        (["search", "x", "--kind", "thing"], "invalid value for '--kind'"),
+        (["index", "--watch", "--forget"], "different things"),
+    ],
+)
+def test_wrong_input_is_named_and_ends_with_2(sylk: Sylk, arguments: list[str], said: str) -> None:
+    code, output, errors = sylk(*arguments)
+    assert (code, output) == (2, "")
+    assert said in errors
+
+
+def test_a_name_that_is_misspelt_is_corrected(sylk: Sylk, repo: Path) -> None:
+    code, _, errors = sylk("symbol", "CokieJar", "--repo", repo)
+    assert code == 2
+    assert "Did you mean CookieJar" in errors
+    document = _json(sylk("usages", "CokieJar", "--repo", repo, "--json"), code=2)
+    assert document["error"]["code"] == "no_such_name"
+
+
+def test_knowledge_is_verified_vacuumed_and_counted(sylk: Sylk, repo: Path) -> None:
+    assert sylk("index", repo)[0] == 0
+    assert _json(sylk("knowledge", "verify", "--json"))["well"] is True
+    assert _json(sylk("knowledge", "vacuum", "--json"))["after"] > 0
+    stats = _json(sylk("knowledge", "stats", "--json"))
+    assert stats["roots"] == {str(repo): sum(stats["nodes"]["code"].values())}
+
+
+def test_two_searches_at_once_both_answer(start: Callable[..., subprocess.Popen[str]], repo: Path) -> None:
+    both = [start("search", "cookie", "--repo", repo, "--json") for _ in range(3)]
+    for process in both:
+        output, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+        assert json.loads(output)["results"][0]["path"] == "jar/store.py"
+
+
+def test_a_watched_repository_is_known_as_it_changes(
+    start: Callable[..., subprocess.Popen[str]], sylk: Sylk, repo: Path
+) -> None:
+    watching = start("index", repo, "--watch", "--json")
+    assert watching.stdout is not None
+    assert json.loads(watching.stdout.readline())["files"] == 8
+    (repo / "jar/late.py").write_text("def zebra_crossing(): pass\n")
+    assert json.loads(watching.stdout.readline())["added"] == 1
+    # The watcher owns what is known, and answers.
+    found = _json(sylk("search", "zebra", "--repo", repo, "--json", "--no-refresh"))
+    assert found["results"][0]["path"] == "jar/late.py"
+    watching.send_signal(signal.SIGINT)
+    assert watching.wait(timeout=20) == 0
+
+
+def test_nothing_of_ray_or_the_server_is_loaded_by_a_search() -> None:
+    program = (
+        "import sys; from sylk_ray.cli.app import app; import sylk_ray.codebase.serving;"
+        "print(sorted({'ray', 'fastapi', 'uvicorn', 'torch', 'httpx'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_graphs_are_drawn_with_any_name() -> None:
+    edge = Dependency(source='a"b', target="c\\d", how="calls", confidence=1.0, depth=1)
+    found = DependencyGraph(name="x", reverse=False, roots=['a"b'], edges=[edge])
+    assert '  "a\\"b" -> "c\\\\d" [label=calls];' in as_dot(found)
+    assert as_mermaid(found) == ["graph LR", '  n0["a#quot;b"]', '  n1["c\\d"]', "  n0 -->|calls| n1"]
