@@ -12,7 +12,6 @@ from typing import Any
 
 import typer
 
-from sylk_ray.cli.completion import completions
 from sylk_ray.cli.say import Session
 from sylk_ray.cli.saying import Listener, listener_of, told, went_well
 from sylk_ray.cli.shell import Home, Json, Shell
@@ -101,6 +100,8 @@ def _editing(listener: Listener, home: Path) -> Generator[None]:
     except ImportError:
         yield
         return
+    from sylk_ray.cli.completion import completions
+
     names = _Names(listener)
     found: list[str] = []
 

@@ -266,6 +266,10 @@ class KnowledgeBase:
             after(partial(self.graph.disconnect, gone))
         return len(gone)
 
+    def edges_among(self, keys: Collection[int], types: Collection[EdgeType]) -> list[tuple[int, int, float]]:
+        """(source, target, weight) of the edges of these types that join these nodes."""
+        return edges.among(self._database, keys, types)
+
     def relink(self, domain: Domain, scope: str, path: str, wanted: Sequence[Edge]) -> None:
         """Make these the edges from all nodes that stand at a path; what is there already is not written again.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import pathspec
 
@@ -11,7 +11,7 @@ from sylk_ray.codebase.requests import Kind
 from sylk_ray.codebase.retrieval.question import Question
 from sylk_ray.codebase.retrieval.scoring import OTHER_CASE, Candidate
 from sylk_ray.codebase.roles import Role
-from sylk_ray.knowledge import Domain, KnowledgeBase, Node, NodeType, SearchFilter
+from sylk_ray.knowledge import Domain, EdgeType, KnowledgeBase, Node, NodeType, SearchFilter
 from sylk_ray.knowledge.vectors import AnyOf, Condition, Equals
 from sylk_ray.knowledge.words import words_of
 
@@ -25,6 +25,7 @@ _FIND = {
     "file": frozenset[NodeType](),
     "any": frozenset[NodeType](),
 }
+_USES = (EdgeType.CALLS, EdgeType.IMPLEMENTS, EdgeType.IMPORTS, EdgeType.REFERENCES)
 _DEFINITIONS = (NodeType.FUNCTION, NodeType.TYPE, NodeType.CONSTANT, NodeType.PACKAGE)
 
 
@@ -62,6 +63,10 @@ class Candidates:
         for path, name in self._base.names_in(Domain.CODE, self._root, paths):
             counted.setdefault(path, Counter()).update(words_of(name))
         return counted
+
+    def neighbours(self, keys: Collection[int]) -> list[tuple[int, int, float]]:
+        """Which of these chunks call, inherit, import or name which others, and how sure that is."""
+        return self._base.edges_among(keys, _USES)
 
     def _named(self, question: Question) -> dict[int, tuple[Node, float]]:
         """The definitions of the names in a question, with how well each fits."""

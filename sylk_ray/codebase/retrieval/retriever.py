@@ -44,7 +44,7 @@ class Retriever:
                 question = read_question(asked.query)
                 candidates = Candidates(self._base, asked.root)
                 found = candidates.find(question, kind=asked.kind, language=asked.language, path=asked.path)
-                ranked = rank(question, found, candidates.names_in)
+                ranked = rank(question, found, candidates)
                 results = self._results(asked, question, ranked)
         return SearchAnswer(
             query=asked.query,

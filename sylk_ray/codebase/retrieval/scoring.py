@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import Protocol
 
 import msgspec
 
@@ -24,7 +25,9 @@ FALLING = (1.0, 0.3, 0.1)
 """What a file's best, second and third chunk count."""
 NAMES = 0.6
 """What a file is given whose definitions have all words of the question in their names."""
-DEFINES, NAMED, PLACED = 1.0, 1.0, 2.0
+NEIGHBOURS = 0.3
+"""What a file is given that uses, or is used by, the best one."""
+DEFINES, NAMED, PLACED = 1.5, 1.0, 2.0
 """What defining the name that was asked for, being called like it, and being the path that was asked for give."""
 MENTIONED = 0.5
 """What of that is given where the name stands in a sentence."""
@@ -62,10 +65,20 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     why: tuple[str, ...]
 
 
-def rank(
-    question: Question, found: Sequence[Candidate], names_in: Callable[[Sequence[str]], Mapping[str, Counter[str]]]
-) -> list[Ranked]:
-    """Files in the order of how well they answer. ``names_in`` gives the words of the names that files define."""
+class Around(Protocol):
+    """What is known of candidates beside themselves."""
+
+    def names_in(self, paths: Sequence[str]) -> Mapping[str, Counter[str]]:
+        """The words of the names that files define."""
+        ...
+
+    def neighbours(self, keys: Collection[int]) -> Iterable[tuple[int, int, float]]:
+        """Which of these chunks use which others, and how sure that is."""
+        ...
+
+
+def rank(question: Question, found: Sequence[Candidate], around: Around) -> list[Ranked]:
+    """Files in the order of how well they answer."""
     by_path: dict[str, list[Candidate]] = {}
     for each in found:
         by_path.setdefault(each.path, []).append(each)
@@ -77,9 +90,11 @@ def rank(
         path: WORDS * words[path] + MEANING * meaning[path] + _named(question, path, by_path[path]) for path in by_path
     }
     first = sorted(scores, key=lambda path: (-scores[path] * weights[path], path))[:LOOKED_AT]
-    names = names_in(first)
+    names = around.names_in(first)
+    near = _nearness(first, by_path, scores, around)
     for path in first:
         scores[path] += NAMES * _share_of_names(question.words, names.get(path, Counter()))
+        scores[path] += NEIGHBOURS * near.get(path, 0.0)
     order = sorted(scores, key=lambda path: (-scores[path] * weights[path], path))
     return [
         Ranked(
@@ -112,6 +127,24 @@ def _shares(scores: Mapping[str, Iterable[float]], weights: Mapping[str, float])
     }
     most = max((score * weights[path] for path, score in summed.items()), default=0.0)
     return {path: max(0.0, score) / most if most > 0 else 0.0 for path, score in summed.items()}
+
+
+def _nearness(
+    paths: Sequence[str],
+    by_path: Mapping[str, Sequence[Candidate]],
+    scores: Mapping[str, float],
+    around: Around,
+) -> dict[str, float]:
+    """For each file how good the best other one is that one of its chunks uses, or is used by."""
+    path_of = {chunk.key: path for path in paths for chunk in by_path[path]}
+    most = max((scores[path] for path in paths), default=0.0) or 1.0
+    near: dict[str, float] = {}
+    for source, target, sure in around.neighbours(path_of.keys()):
+        one, other = path_of[source], path_of[target]
+        if one != other:
+            near[one] = max(near.get(one, 0.0), sure * scores[other] / most)
+            near[other] = max(near.get(other, 0.0), sure * scores[one] / most)
+    return near
 
 
 def _share_of_names(words: Sequence[str], names: Mapping[str, int]) -> float:

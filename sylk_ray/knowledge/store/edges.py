@@ -97,6 +97,18 @@ def from_path(database: Database, domain: Domain, scope: str, path: str) -> list
     return [_edge(row) for row in rows]
 
 
+def among(database: Database, keys: Collection[int], types: Collection[EdgeType]) -> list[tuple[int, int, float]]:
+    """(source, target, weight) of the edges of these types from any of these nodes to another of them."""
+    kinds = ", ".join("?" * len(types))
+    rows = database.rows_in(
+        f"SELECT source, target, weight FROM edges WHERE type IN ({kinds}) AND source IN ({{}})",
+        keys,
+        before=tuple(each.value for each in types),
+    )
+    inside = set(keys)
+    return [(source, target, weight) for source, target, weight in rows if target in inside and target != source]
+
+
 def between(database: Database, source: str, target: str) -> list[Edge]:
     """The edges from one node to another."""
     return [_edge(row) for row in database.rows(f"{_SELECT} WHERE one.id = ? AND other.id = ?", (source, target))]

@@ -183,7 +183,8 @@ def test_a_types_specification_calls_nothing() -> None:
 def test_a_field_that_keeps_an_annotated_parameter_has_its_type() -> None:
     text = (
         "class A:\n    def __init__(self, store: Store, other, more: More | None = None):\n        self.store = store\n"
-        "        self.other = other\n        self.more = more or More()\n        self.kept: Kept = make()\n        local: Local = 1\n"
+        "        self.other = other\n        self.more = more or More()\n        self.kept: Kept = make()\n"
+        "        local: Local = 1\n"
     )
     found = {(each.within, each.name): each.type for each in read("a.py", text).bindings}
     assert found[("A", "self.store")] == "Store"

@@ -1,0 +1,115 @@
+"""The order of files, as a table of what was found and what comes first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sylk_ray.codebase.retrieval.question import read_question
+from sylk_ray.codebase.retrieval.scoring import Candidate, rank
+from sylk_ray.codebase.roles import Role
+from sylk_ray.knowledge import NodeType
+
+
+class Alone:
+    """Candidates of which nothing else is known; or these names and edges."""
+
+    def __init__(
+        self, names: dict[str, Counter[str]] | None = None, edges: list[tuple[int, int, float]] | None = None
+    ) -> None:
+        self._names = names or {}
+        self._edges = edges or []
+
+    def names_in(self, paths: Sequence[str]) -> dict[str, Counter[str]]:
+        return {path: self._names[path] for path in paths if path in self._names}
+
+    def neighbours(self, keys: Collection[int]) -> list[tuple[int, int, float]]:
+        return [edge for edge in self._edges if edge[0] in keys and edge[1] in keys]
+
+
+def _chunk(key: int, path: str, words: float = 0.0, meaning: float = 0.0, **more: object) -> Candidate:
+    given = {"type": NodeType.FUNCTION, "name": "f", "qualified": "f", "role": Role.CODE, **more}
+    return Candidate(key=key, path=path, words=words, meaning=meaning, **given)  # type: ignore[arg-type]
+
+
+def _order(query: str, found: list[Candidate], around: Alone | None = None) -> list[str]:
+    return [each.path for each in rank(read_question(query), found, around or Alone())]
+
+
+QUERY = "how is the input parsed"
+
+
+@pytest.mark.parametrize(
+    ("found", "first"),
+    [
+        ([_chunk(1, "a", 5, 0.5), _chunk(2, "b", 9, 0.5)], "b"),
+        ([_chunk(1, "a", 5, 0.6), _chunk(2, "b", 5, 0.3)], "a"),
+        ([_chunk(1, "a", 9), _chunk(2, "b", 8, 0.5)], "b"),
+        ([_chunk(1, "a", 9), _chunk(2, "b", 8), _chunk(3, "b", 8)], "b"),
+        ([_chunk(1, "test_a", 9, role=Role.TEST), _chunk(2, "b", 6)], "b"),
+        ([_chunk(1, "a.md", 9, 0.9, role=Role.DOCUMENT), _chunk(2, "b", 6, 0.6)], "b"),
+        ([_chunk(1, "a.d.ts", 9, 0.5), _chunk(2, "b", 8, 0.5)], "b"),
+    ],
+)
+def test_the_better_file_comes_first(found: list[Candidate], first: str) -> None:
+    assert _order(QUERY, found)[0] == first
+    assert _order(QUERY, found[::-1])[0] == first
+
+
+def test_tests_come_first_when_they_are_asked_for() -> None:
+    found = [_chunk(1, "test_a", 9, role=Role.TEST), _chunk(2, "b", 6)]
+    assert _order("tests of the parser", found) == ["test_a", "b"]
+
+
+def test_names_of_definitions_count() -> None:
+    found = [_chunk(1, "a", 9, 0.5), _chunk(2, "b", 8, 0.5)]
+    around = Alone({"b": Counter({"input": 3, "pars": 3})})
+    assert _order(QUERY, found, around) == ["b", "a"]
+
+
+def test_what_the_best_file_uses_is_lifted() -> None:
+    found = [_chunk(1, "a", 10, 0.5), _chunk(2, "b", 5, 0.4), _chunk(3, "c", 5.1, 0.4)]
+    assert _order(QUERY, found) == ["a", "c", "b"]
+    assert _order(QUERY, found, Alone(edges=[(1, 2, 0.9)])) == ["a", "b", "c"]
+
+
+def test_the_file_that_defines_the_name_comes_before_those_that_say_it() -> None:
+    found = [_chunk(1, "uses", 9, 0.6), _chunk(2, "defines", 3, 0.3, named=1.0, name="Parser")]
+    assert _order("Parser", found) == ["defines", "uses"]
+
+
+def test_a_path_that_is_asked_for_comes_first() -> None:
+    found = [_chunk(1, "src/other.py", 9, 0.6), _chunk(2, "src/parser.py", 1)]
+    assert _order("what is in src/parser.py", found)[0] == "src/parser.py"
+
+
+def test_a_files_own_node_is_shown_last() -> None:
+    found = [_chunk(1, "a", 9, type=NodeType.FILE), _chunk(2, "a", 3)]
+    [ranked] = rank(read_question(QUERY), found, Alone())
+    assert [chunk.key for chunk in ranked.chunks] == [2, 1]
+
+
+_CANDIDATES = st.lists(
+    st.builds(
+        _chunk,
+        st.integers(1, 10**6),
+        st.sampled_from(["a", "b", "c/d", "e"]),
+        st.floats(0, 50),
+        st.floats(-1, 1),
+    ),
+    max_size=20,
+    unique_by=lambda chunk: chunk.key,
+)
+
+
+@given(_CANDIDATES)
+def test_every_file_is_ranked_once_whatever_was_found_and_in_whatever_order(found: list[Candidate]) -> None:
+    ranked = rank(read_question(QUERY), found, Alone())
+    assert sorted(each.path for each in ranked) == sorted({chunk.path for chunk in found})
+    scores = [each.score for each in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert [each.path for each in rank(read_question(QUERY), found[::-1], Alone())] == [each.path for each in ranked]
