@@ -11,7 +11,14 @@ to ask takes its place. It is a part of ``codebase`` and not of the runtime, bec
 or down.
 """
 
-from sylk_ray.codebase.serving.errors import AnswerTooLarge, CodebaseInUse, MalformedFrame, OwnerLost, SocketUnavailable
+from sylk_ray.codebase.serving.errors import (
+    AnswerTooLarge,
+    CodebaseClosed,
+    CodebaseInUse,
+    MalformedFrame,
+    OwnerLost,
+    SocketUnavailable,
+)
 from sylk_ray.codebase.serving.opening import DIRECTORY, Codebase, open_codebase
 from sylk_ray.codebase.serving.server import Server, Service
 
@@ -19,6 +26,7 @@ __all__ = [
     "DIRECTORY",
     "AnswerTooLarge",
     "Codebase",
+    "CodebaseClosed",
     "CodebaseInUse",
     "MalformedFrame",
     "OwnerLost",

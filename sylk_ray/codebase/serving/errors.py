@@ -11,6 +11,12 @@ class CodebaseInUse(SylkError):
     code = "codebase_in_use"
 
 
+class CodebaseClosed(SylkError):
+    """It was closed here, and is asked nevertheless."""
+
+    code = "codebase_closed"
+
+
 class OwnerLost(SylkError):
     """The owner ended before it answered."""
 

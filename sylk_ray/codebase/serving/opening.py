@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Progressed
 from sylk_ray.codebase.serving import addresses, frames
-from sylk_ray.codebase.serving.errors import CodebaseInUse, OwnerLost, SocketUnavailable
+from sylk_ray.codebase.serving.errors import CodebaseClosed, CodebaseInUse, OwnerLost, SocketUnavailable
 from sylk_ray.codebase.serving.frames import Failed
 from sylk_ray.codebase.serving.server import Server, Service, Tell
 from sylk_ray.errors import SylkError, error_of
@@ -103,6 +103,8 @@ class Codebase:
         ``open_codebase``."""
         until = time.monotonic() + self._patience_s
         while self._owned is None:
+            if self._closed:
+                raise _closed(self.directory)
             connection = addresses.connect(self.directory)
             if connection is not None:
                 return connection
@@ -137,7 +139,7 @@ class Codebase:
     def _become_owner(self) -> None:
         with self._guard:
             if self._closed:
-                raise OwnerLost(f"{self.directory} was closed", hint="open it again")
+                raise _closed(self.directory)
             if self._owned is not None:
                 return
             owned = self._open(self.directory)
@@ -151,6 +153,10 @@ class Codebase:
                         hint="it must be a folder of this user, on a disk that has sockets",
                     ) from problem
             self._owned = owned
+
+
+def _closed(directory: Path) -> CodebaseClosed:
+    return CodebaseClosed(f"{directory} was closed", hint="open it again")
 
 
 def _own(directory: Path) -> Opening:

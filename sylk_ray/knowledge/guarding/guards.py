@@ -111,9 +111,13 @@ class Guards:
     # Readers
 
     def granted(self, domain: Domain, asked: Renew) -> Grant | None:
-        """A lease for a reader in another process; None while nothing could be refused. Raises OSError when it cannot
-        be noted."""
-        self._leased.note(self._terms.writer_s)
+        """A lease for a reader in another process; None while something is not known, or when it cannot be noted on
+        the disk that there is one."""
+        try:
+            self._leased.note(self._terms.writer_s)
+        except OSError as problem:
+            log.warning("no lease of the gate can be granted: %s", problem)
+            return None
         grant = self._domains[domain].granted(asked)
         if grant is None:
             self._build_soon()

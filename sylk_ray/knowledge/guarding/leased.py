@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,12 +17,13 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Leased:
-    """The note of one directory."""
+    """The note of one directory. Threads may share it."""
 
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path = path
         self._clock = clock
         self._until = float("-inf")
+        self._writing = threading.Lock()
 
     def may_be_held(self) -> bool:
         """Whether an owner before this one may have granted a lease that is not over."""
@@ -36,14 +38,15 @@ class Leased:
     def note(self, duration: float) -> None:
         """A lease of so many seconds is about to be granted. Raises OSError; then none may be."""
         needed = self._clock() + duration
-        if needed <= self._until:
-            return
-        until = needed + AHEAD
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        new = self._path.with_name(f"{self._path.name}.new")
-        new.write_text(f"{_boot()} {until}\n")
-        new.replace(self._path)
-        self._until = until
+        with self._writing:
+            if needed <= self._until:
+                return
+            until = needed + AHEAD
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            new = self._path.with_name(f"{self._path.name}.new")
+            new.write_text(f"{_boot()} {until}\n")
+            new.replace(self._path)
+            self._until = until
 
     def over(self) -> None:
         """None is held any more."""

@@ -262,6 +262,40 @@ def test_a_search_in_vain_is_counted(known: KnowledgeBase) -> None:
     assert (numbers.noes, numbers.maybes, numbers.in_vain, numbers.unknown) == (1, 2, 1, 0)
 
 
+def test_nothing_that_was_acknowledged_is_denied_while_others_write_and_filters_are_built(
+    known: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guarding, "PENDING_KEYS", 20)
+    acknowledged: list[str] = []
+    denied: list[str] = []
+    over = threading.Event()
+
+    def look(step: int) -> None:
+        while not over.is_set():
+            for word in acknowledged[::step]:
+                if refused(known, word) or refused(known, f'"{word}"'):
+                    denied.append(word)
+
+    def build() -> None:
+        while not over.is_set():
+            known.guards.rebuild([Domain.CODE])
+            known.guards.save()
+
+    others = [threading.Thread(target=look, args=(step,)) for step in (1, 3)] + [threading.Thread(target=build)]
+    for each in others:
+        each.start()
+    for number in range(60):
+        words = [f"word{number}x{each}" for each in range(5)]
+        known.put([node(f"n{number % 7}", " ".join(words)), node(f"m{number}", words[0])])
+        acknowledged.append(words[0])
+    over.set()
+    for each in others:
+        each.join()
+    assert denied == []
+    known.guards.rebuild()
+    assert refused(known, "kubernetes")
+
+
 # Readers in other processes
 
 

@@ -32,7 +32,15 @@ from sylk_ray.codebase.requests import (
     Vacuum,
     Vacuumed,
 )
-from sylk_ray.codebase.serving import AnswerTooLarge, Codebase, CodebaseInUse, MalformedFrame, frames, open_codebase
+from sylk_ray.codebase.serving import (
+    AnswerTooLarge,
+    Codebase,
+    CodebaseClosed,
+    CodebaseInUse,
+    MalformedFrame,
+    frames,
+    open_codebase,
+)
 from sylk_ray.codebase.serving.addresses import LONGEST, SOCKET, connect
 from sylk_ray.errors import SylkError
 from sylk_ray.knowledge.store import UnknownNode
@@ -216,6 +224,16 @@ def test_closing_answers_what_was_asked_and_leaves_room_for_the_next(tmp_path: P
     assert client.is_owner
     client.close()
     owner.close()
+
+
+def test_what_was_closed_is_not_asked_any_more(owner: Codebase, client: Codebase) -> None:
+    client.close()
+    with pytest.raises(CodebaseClosed):
+        client.ask(ListFiles(pattern="*", root="/r"))
+    owner.close()
+    owner.close()
+    with pytest.raises(CodebaseClosed):
+        owner.ask(ListFiles(pattern="*", root="/r"))
 
 
 def test_an_owner_that_does_not_answer_is_waited_for_and_then_named(tmp_path: Path) -> None:
