@@ -213,6 +213,7 @@ def test_what_was_deleted_is_forgotten_when_all_is_read_again(known: KnowledgeBa
 
 def test_what_is_written_while_all_is_read_again_is_not_lost(known: KnowledgeBase) -> None:
     known.insert([node("1", "parser"), node("2", "mailbox")])
+    known.flush()
     known.delete(["1"])
     guards = known.guards
     stored = guards._stored  # noqa: SLF001 - to be slowed down
