@@ -10,6 +10,7 @@ from benchmarks import (
     fairness,
     in_process,
     journal,
+    knowledge,
     on_ray,
     routing,
     saying,
@@ -27,6 +28,7 @@ BEGIN, END = "<!-- table -->\n", "<!-- end of table -->"
 PARTS = {
     "in_process": lambda: asyncio.run(in_process.measure()),
     "journal": lambda: asyncio.run(journal.measure()),
+    "knowledge": knowledge.measure,
     "fairness": lambda: asyncio.run(fairness.measure()),
     "routing": routing.measure,
     "skills": lambda: asyncio.run(skills.measure()),

@@ -27,6 +27,9 @@ LONGEST = 64
 REMEMBERED = 200_000
 """Identifiers whose words are kept, some 40 MB at most."""
 
+LATELY = 1024
+"""Texts whose identifiers are kept: more than are embedded together."""
+
 _SAYING_NOTHING = (
     "a an and are as at be been but by can could did do does done for from had has have how i if in into is it its"
     " may me my no not of on or our should so some such than that the their them then there these they this those to"
@@ -52,6 +55,12 @@ def identifiers(text: str) -> list[str]:
     return _IDENTIFIER.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
+@lru_cache(maxsize=LATELY)
+def counted_identifiers(text: str) -> Counter[str]:
+    """How often each identifier occurs. Not to be changed: a text is counted once for all who ask for it in a row."""
+    return Counter(identifiers(text))
+
+
 @lru_cache(maxsize=REMEMBERED)
 def pieces(identifier: str) -> tuple[str, ...]:
     """The parts of an identifier in order, folded: ``parseHTTPRequest`` gives parse, http, request."""
@@ -70,7 +79,7 @@ def words_of(identifier: str) -> tuple[str, ...]:
 def words(text: str) -> Counter[str]:
     """How often each word occurs in a text."""
     counted: Counter[str] = Counter()
-    for identifier, times in Counter(identifiers(text)).items():
+    for identifier, times in counted_identifiers(text).items():
         for word in words_of(identifier):
             counted[word] += times
     return counted
@@ -80,7 +89,7 @@ def terms(text: str) -> Terms:
     """As ``words``, in numbers, with the identifiers themselves."""
     counted: dict[int, int] = {}
     names: set[int] = set()
-    for identifier, times in Counter(identifiers(text)).items():
+    for identifier, times in counted_identifiers(text).items():
         name, found = _numbers_of(identifier)
         names.add(name)
         for number in found:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable, Vectors, to_units
-from sylk_ray.knowledge.words import STOP_WORDS, identifiers, pieces
+from sylk_ray.knowledge.words import STOP_WORDS, counted_identifiers, pieces
 
 _PACKAGE = "wordllama"
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -95,7 +95,7 @@ class StaticEmbedder:
 
 def _counted(text: str) -> Counter[str]:
     counted: Counter[str] = Counter()
-    for identifier, times in Counter(identifiers(text)).items():
+    for identifier, times in counted_identifiers(text).items():
         for word in pieces(identifier):
             counted[word] += times
     return counted

@@ -1,0 +1,6 @@
+"""How often a search finds what was meant, beside other ways of searching: questions over real repositories.
+
+``python -m benchmarks.search_quality [--repos DIR] [--only KIND]`` fetches the packages of ``packages.tsv`` into
+``.cache/search_quality``, makes questions of what people wrote in them (the same every time), asks each searcher and
+prints a table. ``questions.tsv`` has further ones, written by hand for repositories whose work trees lie in ``DIR``.
+"""
