@@ -9,6 +9,7 @@ import msgspec
 
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Progressed
 from sylk_ray.codebase.serving.errors import MalformedFrame
+from sylk_ray.errors import SylkError, error_of
 
 _LENGTH = struct.Struct(">I")
 LONGEST_REQUEST = 4 << 20
@@ -23,6 +24,19 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     code: str
     message: str
     hint: str
+    exit_code: int = 1
+
+    @classmethod
+    def of(cls, problem: SylkError) -> Failed:
+        """An error, to be sent."""
+        return cls(code=problem.code, message=problem.message, hint=problem.hint, exit_code=problem.exit_code)
+
+    def error(self) -> SylkError:
+        """It again; one whose module was never imported here still has its code."""
+        error = error_of(self.code, self.message, self.hint)
+        if error.code != self.code:
+            vars(error).update(code=self.code, exit_code=self.exit_code)
+        return error
 
 
 AnyReply = AnyAnswer | Progressed | Failed

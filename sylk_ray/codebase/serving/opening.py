@@ -15,7 +15,7 @@ from sylk_ray.codebase.serving import addresses, frames
 from sylk_ray.codebase.serving.errors import CodebaseClosed, CodebaseInUse, OwnerLost, SocketUnavailable
 from sylk_ray.codebase.serving.frames import Failed
 from sylk_ray.codebase.serving.server import Server, Service, Tell
-from sylk_ray.errors import SylkError, error_of
+from sylk_ray.errors import SylkError
 
 if TYPE_CHECKING:
     from sylk_ray.knowledge import KnowledgeBase
@@ -178,8 +178,8 @@ def _asked(connection: socket.socket, request: AnyRequest, progress: Tell | None
             case Progressed():
                 if progress is not None:
                     progress(reply)
-            case Failed(code=code, message=message, hint=hint):
-                raise error_of(code, message, hint)
+            case Failed():
+                raise reply.error()
             case _:
                 return reply
     raise _Lost

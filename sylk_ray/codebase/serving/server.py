@@ -110,7 +110,7 @@ class Server:
             return frames.receive(connection, frames.LONGEST_REQUEST)
         except MalformedFrame as problem:
             # Where the next frame begins is not known.
-            _Client(connection).send(_failed(problem))
+            _Client(connection).send(Failed.of(problem))
             return None
         finally:
             with self._guard:
@@ -121,7 +121,7 @@ class Server:
         try:
             reply = self._service.handle(frames.request_of(content), client.send)
         except SylkError as problem:
-            reply = _failed(problem)
+            reply = Failed.of(problem)
         except Exception as problem:
             log.exception("a request could not be answered")
             reply = Failed(code=SylkError.code, message=f"{type(problem).__name__}: {problem}", hint="")
@@ -141,7 +141,7 @@ class _Client:
         content = frames.encode(reply)
         if len(content) > frames.LONGEST_ANSWER:
             content = frames.encode(
-                _failed(
+                Failed.of(
                     AnswerTooLarge(
                         f"the answer has {len(content)} bytes, and {frames.LONGEST_ANSWER} may be sent",
                         hint="ask for less: a limit, a part of a file",
@@ -152,10 +152,6 @@ class _Client:
             frames.send(self._connection, content)
         except OSError:
             self.gone = True
-
-
-def _failed(problem: SylkError) -> Failed:
-    return Failed(code=problem.code, message=problem.message, hint=problem.hint)
 
 
 def _end(connection: socket.socket) -> None:

@@ -28,6 +28,7 @@ from sylk_ray.codebase.requests import (
 )
 from sylk_ray.codebase.serving import open_codebase
 from sylk_ray.codebase.serving.server import Service
+from sylk_ray.errors import InputError
 from sylk_ray.knowledge import Domain, KnowledgeBase
 from sylk_ray.knowledge.store import UnknownNode
 
@@ -66,6 +67,8 @@ class Held:
                 while not (self._base.directory / GO).exists():
                     threading.Event().wait(0.02)
                 return Vacuumed(before=2, after=1)
+            case Explain(path="strange"):
+                raise type("Strange", (InputError,), {"code": "strange"})("never heard of")
             case Explain(path=path):
                 raise UnknownNode(f"there is no {path}", hint="look elsewhere")
             case GetFile(path=path):

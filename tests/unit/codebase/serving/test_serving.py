@@ -126,6 +126,14 @@ def test_errors_come_through_as_what_they_were(client: Codebase) -> None:
     assert (raised.value.message, raised.value.hint) == ("there is no x", "look elsewhere")
 
 
+def test_an_error_that_only_the_owner_knows_keeps_its_code(tmp_path: Path) -> None:
+    with process(tmp_path, "serve") as owner:
+        assert said(owner) == "True"
+        with opened(tmp_path) as client, pytest.raises(SylkError, match="never heard of") as raised:
+            client.ask(Explain(path="strange", root="/r"))
+    assert (raised.value.code, raised.value.exit_code) == ("strange", 2)
+
+
 def test_a_mistake_in_the_owner_is_told_and_the_next_is_answered(client: Codebase) -> None:
     with pytest.raises(SylkError, match="ZeroDivisionError: a mistake"):
         client.ask(Stats())
