@@ -141,8 +141,9 @@ def from_readmes(tree: Tree) -> list[Question]:
         for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`])|\n\s*\n|\n[-*] ", text):
             files = [defining.get(name.rpartition(".")[2], set()) for name in _CODE_NAME.findall(sentence)]
             asked = first_sentence(sentence)
-            if asked and files and len(files[0]) == 1:
-                [file] = files[0]
+            one = next((each for each in files if len(each) == 1), None)
+            if asked and one:
+                [file] = one
                 made.setdefault(asked, _question(tree, tree.outlines[file], "readme", asked, 0))
     return chosen(made.values(), EACH, tree.name)
 

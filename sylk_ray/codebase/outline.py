@@ -1,6 +1,7 @@
 """What reading one source file gives: its symbols, its imports, what it refers to, and its parts.
 
-Lines count from 1 and both ends are included. Everything is plain data, the same for every language.
+Lines count from 1 and both ends are included. Everything is plain data, the same for every language. There are hundreds
+of thousands of the smallest parts, which hold no cycle, so the collector is not made to look for one (``gc=False``).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class ReferenceKind(StrEnum):
     USE = "use"
 
 
-class Symbol(msgspec.Struct, frozen=True, kw_only=True):
+class Symbol(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A definition."""
 
     name: str
@@ -50,7 +51,7 @@ class Symbol(msgspec.Struct, frozen=True, kw_only=True):
     """False for what the language or its convention hides: ``private``, ``_name``, ``static`` in C."""
 
 
-class Import(msgspec.Struct, frozen=True, kw_only=True):
+class Import(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One imported module, or names of one."""
 
     module: str
@@ -64,7 +65,7 @@ class Import(msgspec.Struct, frozen=True, kw_only=True):
     """Python's leading dots."""
 
 
-class Reference(msgspec.Struct, frozen=True, kw_only=True):
+class Reference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A name that is used."""
 
     name: str
@@ -77,7 +78,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """The qualified name of the definition that it stands in; empty at the top level."""
 
 
-class Binding(msgspec.Struct, frozen=True, kw_only=True):
+class Binding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A name whose type the code says: an annotated parameter or field, or what a constructor's result is put in."""
 
     name: str
@@ -88,7 +89,7 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
     """The qualified name of the function, or for a field of the type; empty at the top level."""
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A stretch of a file that no symbol covers: a section of a document, a block of a configuration, plain text."""
 
     title: str = ""

@@ -6,13 +6,16 @@ Everything is registered by file and taken back by file, so that a change costs 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TypeVar
 
 from sylk_ray.codebase.outline import Outline, ReferenceKind, Symbol, SymbolKind
 
 T = TypeVar("T")
 _NO_NAMES: frozenset[str] = frozenset()
+_SEPARATOR = re.compile(r"[./\\()]|::")
 
 
 class Tables:
@@ -157,10 +160,9 @@ def heirs(outline: Outline) -> list[tuple[str, str]]:
 def needs(outline: Outline) -> set[str]:
     """The names that a file's links depend on: what it refers to, and with a ``/`` before it what files it imports."""
     found: set[str] = set()
-    for reference in outline.references:
-        found.add(reference.name)
-        if reference.receiver:
-            found.update(words_of(reference.receiver))
+    found.update(reference.name for reference in outline.references)
+    for receiver in {reference.receiver for reference in outline.references}:
+        found.update(words_of(receiver))
     for binding in outline.bindings:
         found.update(words_of(binding.type))
     for imported in outline.imports:
@@ -183,11 +185,10 @@ def needs(outline: Outline) -> set[str]:
     return found
 
 
-def words_of(path: str) -> list[str]:
+@lru_cache(maxsize=1 << 16)
+def words_of(path: str) -> tuple[str, ...]:
     """The names that a path of a module, a type or a receiver consists of."""
-    for separator in ("::", "/", "\\", "(", ")"):
-        path = path.replace(separator, ".")
-    return [word for word in path.split(".") if word]
+    return tuple(word for word in _SEPARATOR.split(path) if word)
 
 
 def offers(outline: Outline) -> set[str]:
