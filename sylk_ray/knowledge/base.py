@@ -16,7 +16,7 @@ from sylk_ray.knowledge import upkeep
 from sylk_ray.knowledge.carrying import Carrier
 from sylk_ray.knowledge.collections import Collections
 from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
-from sylk_ray.knowledge.encoding import encode
+from sylk_ray.knowledge.encoding import Prepared, encode
 from sylk_ray.knowledge.finding import DomainFound
 from sylk_ray.knowledge.gate import LeaseTerms, Verdict, facets_of
 from sylk_ray.knowledge.graph import Graph
@@ -131,14 +131,21 @@ class KnowledgeBase:
                     after(partial(self.graph.add, place, members))
         return keys
 
-    def put(self, given: Sequence[Node], *, embed: bool = True, progress: Progress | None = None) -> list[Node]:
+    def put(
+        self,
+        given: Sequence[Node],
+        *,
+        embed: bool = True,
+        progress: Progress | None = None,
+        prepared: Prepared | None = None,
+    ) -> list[Node]:
         """Store nodes, new or in place of those with the same ids, in one transaction; returns those that are new or
-        say something else than before. Raises as ``insert`` does."""
+        say something else than before. ``prepared`` has some of them encoded. Raises as ``insert`` does."""
         with self._writing:
             known = nodes.find(self._database, [node.id for node in given])
             fresh = [node for node in given if node.id not in known]
             changed = [node for node in given if node.id in known and not _same(node, known[node.id])]
-            rows = self._encode([*fresh, *changed], progress) if embed else _NOTHING
+            rows = self._encode([*fresh, *changed], progress, prepared) if embed else _NOTHING
             now = self._clock()
             with self._write() as after:
                 made = nodes.insert(self._database, fresh, {node.id for node in fresh} if embed else (), now)
@@ -455,13 +462,17 @@ class KnowledgeBase:
         self.guards.settle(versions)
 
     def _encode(
-        self, given: Sequence[Node], progress: Progress | None
+        self, given: Sequence[Node], progress: Progress | None, prepared: Prepared | None = None
     ) -> tuple[list[VectorRow], dict[Domain, set[int]]]:
         """Rows in the nodes' order, without their keys; and what the gate must know, by domain."""
         rows: dict[int, VectorRow] = {}
         keys: dict[Domain, set[int]] = {}
         for (domain, scope), members in _by_place(given, range(len(given))).items():
             model = self._collections.embedder_of(Domain(domain), scope)
+            if prepared is not None and model is not None and prepared.model == model.name:
+                rows |= {at: prepared.rows[given[at].id] for at in members if given[at].id in prepared.rows}
+                keys.setdefault(Domain(domain), set()).update(prepared.keys)
+                members = [at for at in members if at not in rows]
             for start in range(0, len(members), BATCH):
                 some = members[start : start + BATCH]
                 encoded = encode([given[at] for at in some], model)

@@ -45,6 +45,16 @@ class Encoded(msgspec.Struct, frozen=True):
     """Of all of their texts, for the gate."""
 
 
+class Prepared(msgspec.Struct, frozen=True):
+    """Nodes that were encoded elsewhere."""
+
+    model: str
+    """The embedder's name; a scope whose vectors are of another encodes them itself."""
+    rows: dict[str, VectorRow]
+    """By the nodes' ids."""
+    keys: set[int]
+
+
 def encode(nodes: Sequence[Node], embedder: Embedder | None) -> Encoded:
     """Without an embedder by words alone. Raises EmbedderUnavailable."""
     texts = [text_of(node) for node in nodes]

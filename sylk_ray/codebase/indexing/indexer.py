@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,10 +12,12 @@ import msgspec
 
 from sylk_ray.codebase.changes import Stamp, changes
 from sylk_ray.codebase.indexing.edges import edges_of
-from sylk_ray.codebase.indexing.nodes import external_id, file_id, nodes_of, package_id
+from sylk_ray.codebase.indexing.nodes import external_id, file_id, package_id
+from sylk_ray.codebase.indexing.readers import Readers
 from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.selection import Selection
 from sylk_ray.knowledge import Domain, Edge, EdgeType, KnowledgeBase, Node, NodeType
+from sylk_ray.knowledge.encoding import Prepared
 
 if TYPE_CHECKING:
     from sylk_ray.codebase.resolution import Resolver
@@ -134,31 +137,25 @@ class Indexer:
         tell: Callable[[Progress], None],
     ) -> list[Outline]:
         outlines: list[Outline] = []
-        for start in range(0, len(paths), TOGETHER):
-            read_now = [each for path in paths[start : start + TOGETHER] if (each := self._read(path))]
-            made = [nodes_of(self.scope, outline, text) for outline, text in read_now]
-            searched = [node for each in made for node in each.searched]
-            named = [node for each in made for node in each.named]
-            now = [outline for outline, _ in read_now]
-            stamps |= {outline.path: fresh[outline.path] for outline in now}
-            with self._base.batch():
-                self._forget_what_is_gone([each.path for each in now], {node.id for node in (*searched, *named)})
-                self._base.put(searched)
-                self._base.put(named, embed=False)
-                memos = {f"{_OUTLINE}{outline.path}": _encode(outline) for outline in now}
-                self._base.note(_CODE, self.scope, memos | {_STAMPS: _encode(stamps)})
-            outlines += now
-            tell(Progress("reading", len(outlines), len(paths)))
+        embedder = self._base.embedder
+        readers = Readers(self.selection.root, self.scope, embedder)
+        with contextlib.closing(readers.read(paths, TOGETHER)) as batches:
+            for files in batches:
+                searched = [node for file in files for node in file.searched]
+                named = [node for file in files for node in file.named]
+                rows = {node.id: row for file in files for node, row in zip(file.searched, file.rows, strict=False)}
+                prepared = Prepared(embedder.name, rows, {key for file in files for key in file.keys}) if rows else None
+                now = [file.outline for file in files]
+                stamps |= {outline.path: fresh[outline.path] for outline in now}
+                with self._base.batch():
+                    self._forget_what_is_gone([each.path for each in now], {node.id for node in (*searched, *named)})
+                    self._base.put(searched, prepared=prepared)
+                    self._base.put(named, embed=False)
+                    memos = {f"{_OUTLINE}{outline.path}": _encode(outline) for outline in now}
+                    self._base.note(_CODE, self.scope, memos | {_STAMPS: _encode(stamps)})
+                outlines += now
+                tell(Progress("reading", len(outlines), len(paths)))
         return outlines
-
-    def _read(self, path: str) -> tuple[Outline, str] | None:
-        from sylk_ray.codebase.reading import read
-
-        try:
-            text = (self.selection.root / path).read_bytes().decode("utf-8", "replace")
-        except OSError:
-            return None
-        return read(path, text), text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
 
     def _forget_what_is_gone(self, paths: Sequence[str], kept: set[str]) -> None:
         for path in paths:

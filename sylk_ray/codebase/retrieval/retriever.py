@@ -125,12 +125,14 @@ class Retriever:
             return None
         as_good = [chunk for chunk in bodies if _strength(chunk) >= AS_GOOD * _strength(bodies[0])]
         windows = [_window(nodes[chunk.key], len(lines)) for chunk in as_good] or [Window(1, min(HEAD, len(lines)))]
-        made = fitted(lines, merged(windows), question.text, budget)
+        node = nodes[first[0].key]
+        # A definition is shown from where it says what it is; anything else, where the words of the question are.
+        defines = "signature" in node.metadata
+        made = fitted(lines, merged(windows), "" if defines else question.text, budget)
         if made is None:
             return None
         window, text, cost = made
         shown.append(window)
-        node = nodes[first[0].key]
         as_file = asked.kind == "file" or node.type is NodeType.FILE
         result = Result(
             path=each.path,

@@ -1,0 +1,204 @@
+"""Files read, cut and encoded: here, or when there are many, in processes of their own.
+
+Reading is most of the work of an indexing, and in Python it would hold up every search of the process that owns the
+knowledge. A reader's process also takes the parser's crashes upon itself: its files are then read again one by one, and
+the one that does it is read as plain text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from sylk_ray.codebase.indexing.nodes import nodes_of
+from sylk_ray.codebase.outline import Outline
+from sylk_ray.knowledge import Node
+from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
+from sylk_ray.knowledge.encoding import encode
+from sylk_ray.knowledge.store.outbox import VectorRow
+
+MANY = 150
+"""Files from which on processes are started for them: one takes half a second to start."""
+AHEAD = 2
+"""Batches that each process is given before the first is taken."""
+NICE = 5
+"""How much less urgent reading is than what people wait for."""
+_LENGTH = struct.Struct("<I")
+
+
+class FileRead(msgspec.Struct, frozen=True, gc=False):
+    """One file as it is stored."""
+
+    outline: Outline
+    searched: list[Node]
+    named: list[Node]
+    rows: list[VectorRow]
+    """Of ``searched``; none where they were not encoded."""
+    keys: list[int]
+    """What the gate must know of them."""
+
+
+class _Batch(msgspec.Struct):
+    scope: str
+    root: str
+    paths: list[str]
+    encoded: bool
+    as_text: bool = False
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_batch = msgspec.msgpack.Decoder(_Batch).decode
+_decode_files = msgspec.msgpack.Decoder(list[FileRead]).decode
+
+
+def read_files(
+    root: Path, scope: str, paths: Sequence[str], embedder: Embedder | None = None, *, as_text: bool = False
+) -> list[FileRead]:
+    """The files that can be read, in order; encoded if there is an embedder."""
+    from sylk_ray.codebase.reading import read
+
+    found: list[FileRead] = []
+    for path in paths:
+        try:
+            text = (root / path).read_bytes().decode("utf-8", "replace")
+        except OSError:
+            continue
+        outline = read(path, text, "text" if as_text else None)
+        made = nodes_of(scope, outline, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+        rows, keys = list[VectorRow](), set[int]()
+        if embedder is not None:
+            encoded = encode(made.searched, embedder)
+            rows, keys = encoded.rows, encoded.keys
+        found.append(FileRead(outline, made.searched, made.named, rows, sorted(keys)))
+    return found
+
+
+class Readers:
+    """Reads the files of one root. ``embedder`` is the one that their nodes are to be encoded by."""
+
+    def __init__(self, root: Path, scope: str, embedder: Embedder | None, *, processes: int | None = None) -> None:
+        self._root = root
+        self._scope = scope
+        # Another embedder may hold a connection, or be what a process cannot make again.
+        self._encodes = isinstance(embedder, StaticEmbedder)
+        self._processes = max(1, (os.cpu_count() or 2) - 1) if processes is None else processes
+
+    def read(self, paths: Sequence[str], together: int) -> Generator[list[FileRead]]:
+        """Files in batches, in order. What was begun is ended when the iterator is closed."""
+        batches = [list(paths[start : start + together]) for start in range(0, len(paths), together)]
+        if len(paths) < MANY or not self._processes:
+            for batch in batches:
+                yield read_files(self._root, self._scope, batch)
+            return
+        with self._started() as readers, ThreadPoolExecutor(len(readers)) as threads:
+            waiting: list[Future[list[FileRead]]] = []
+            ahead = AHEAD * len(readers)
+            for number, batch in enumerate(batches):
+                waiting.append(threads.submit(readers[number % len(readers)].read, batch))
+                if len(waiting) >= ahead:
+                    yield waiting.pop(0).result()
+            while waiting:
+                yield waiting.pop(0).result()
+
+    @contextlib.contextmanager
+    def _started(self) -> Generator[list[_Reader]]:
+        readers = [_Reader(self._root, self._scope, self._encodes) for _ in range(self._processes)]
+        try:
+            yield readers
+        finally:
+            for reader in readers:
+                reader.end()
+
+
+class _Reader:
+    """One process, started anew when it has died."""
+
+    def __init__(self, root: Path, scope: str, encodes: bool) -> None:
+        self._root, self._scope, self._encodes = root, scope, encodes
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended = False
+
+    def read(self, paths: list[str]) -> list[FileRead]:
+        """A batch; one by one, where reading them together ends the process."""
+        with self._lock:
+            found = self._ask(paths)
+            if found is not None:
+                return found
+            return [each for path in paths for each in self._ask([path]) or self._ask([path], as_text=True) or []]
+
+    def _ask(self, paths: list[str], *, as_text: bool = False) -> list[FileRead] | None:
+        """None if the process has died of it."""
+        if self._ended:
+            return []
+        process = self._running()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            _write(process.stdin, _encode(_Batch(self._scope, str(self._root), paths, self._encodes, as_text)))
+            answer = _read(process.stdout)
+        except (BrokenPipeError, EOFError):
+            process.kill()
+            process.wait()
+            self._process = None
+            return None
+        return _decode_files(answer)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", f"from {__name__} import main; main()"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                start_new_session=True,
+            )
+        return self._process
+
+    def end(self) -> None:
+        self._ended = True
+        process = self._process
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def _write(file: IO[bytes], data: bytes) -> None:
+    file.write(_LENGTH.pack(len(data)))
+    file.write(data)
+    file.flush()
+
+
+def _read(file: IO[bytes]) -> bytes:
+    head = file.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        raise EOFError
+    [length] = _LENGTH.unpack(head)
+    data = file.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data
+
+
+def main() -> None:
+    """A reader's process: batches on standard input, files on standard output, until its owner is gone."""
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
+    asked, told = sys.stdin.buffer, sys.stdout.buffer
+    embedder = StaticEmbedder()
+    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        while True:
+            batch = _decode_batch(_read(asked))
+            encoded = embedder if batch.encoded else None
+            files = read_files(Path(batch.root), batch.scope, batch.paths, encoded, as_text=batch.as_text)
+            _write(told, _encode(files))

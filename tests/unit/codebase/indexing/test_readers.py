@@ -1,0 +1,101 @@
+"""Files read here, and in processes of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sylk_ray.codebase.indexing import Indexer, readers
+from sylk_ray.codebase.indexing.readers import FileRead, Readers, read_files
+from sylk_ray.knowledge import KnowledgeBase
+from sylk_ray.knowledge.embedding import StaticEmbedder
+from tests.unit.codebase.repository import FILES, write_repository
+from tests.unit.knowledge.test_base import Letters
+
+PATHS = sorted(path for path in FILES if not path.startswith(("drafts", "noise", ".")))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_repository(tmp_path / "repo")
+
+
+def _children() -> list[psutil.Process]:
+    return [each for each in psutil.Process().children() if "sylk_ray.codebase.indexing" in " ".join(each.cmdline())]
+
+
+def _all(made: Readers, paths: list[str], together: int = 2) -> list[FileRead]:
+    return [file for batch in made.read(paths, together) for file in batch]
+
+
+def test_processes_read_the_same_as_this_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "MANY", 1)
+    embedder = StaticEmbedder()
+    apart = _all(Readers(root, "s", embedder, processes=2), PATHS)
+    assert apart == read_files(root, "s", PATHS, embedder)
+    assert all(len(file.rows) == len(file.searched) for file in apart)
+    assert _children() == []
+
+
+def test_what_another_embedder_encodes_is_not_encoded_apart(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "MANY", 1)
+    assert all(file.rows == [] for file in _all(Readers(root, "s", Letters(), processes=1), PATHS))
+
+
+def test_few_files_start_no_process(root: Path) -> None:
+    made = Readers(root, "s", StaticEmbedder(), processes=2).read(PATHS, 2)
+    next(made)
+    assert _children() == []
+    made.close()
+
+
+def test_a_process_that_is_killed_loses_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "MANY", 1)
+    batches = Readers(root, "s", StaticEmbedder(), processes=1).read(PATHS, 1)
+    found = next(batches)
+    [child] = _children()
+    child.kill()
+    found += [file for batch in batches for file in batch]
+    assert [file.outline.path for file in found] == PATHS
+
+
+def test_who_stops_early_leaves_no_process(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "MANY", 1)
+    batches = Readers(root, "s", StaticEmbedder(), processes=2).read(PATHS, 1)
+    next(batches)
+    assert _children()
+    batches.close()
+    assert _children() == []
+
+
+def test_a_file_that_ends_its_reader_is_read_as_text(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "MANY", 1)
+    asked = readers._Reader._ask  # noqa: SLF001
+
+    def deadly(self: readers._Reader, paths: list[str], *, as_text: bool = False) -> list[FileRead] | None:
+        if "jar/store.py" in paths and not as_text:
+            self._running().kill()
+        return asked(self, paths, as_text=as_text)
+
+    monkeypatch.setattr(readers._Reader, "_ask", deadly)  # noqa: SLF001
+    found = _all(Readers(root, "s", StaticEmbedder(), processes=1), PATHS, together=3)
+    assert [file.outline.path for file in found] == PATHS
+    assert [file.outline.path for file in found if file.outline.language == "text"] == ["jar/store.py"]
+
+
+def test_an_index_is_the_same_however_its_files_were_read(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states: list[object] = []
+    for many in (1, 10_000):
+        monkeypatch.setattr(readers, "MANY", many)
+        with KnowledgeBase(tmp_path / str(many)) as base:
+            Indexer(base, root).sync()
+            nodes = {(node.id, node.content) for node in base.select()}
+            found = [(each.node.id, round(each.score, 4)) for each in base.search.by_meaning("old cookies", 5)]
+            words = [(each.node.id, round(each.score, 4)) for each in base.search.by_words("cookie jar", 5)]
+            assert base.verify().well
+            states.append((nodes, found, words))
+    assert states[0] == states[1]
