@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from sylk_ray.cli.code.asking import Asking, asking, root_of
@@ -77,6 +74,8 @@ def index(
                 _tell(shell, done)
             return
         shell.note(f"watching {root}; Ctrl-C ends it")
+        import asyncio
+
         asyncio.run(_watch(shell, code, root))
 
 
@@ -90,6 +89,11 @@ def _tell(shell: Shell, done: Indexed) -> None:
 
 async def _watch(shell: Shell, code: Asking, root: Path) -> None:
     """Until Ctrl-C; a line for each batch of changes, which with --json is a document."""
+    import asyncio
+    import signal
+
+    import msgspec
+
     from sylk_ray.codebase.following import Watcher
 
     stop = asyncio.Event()

@@ -13,7 +13,6 @@ import msgspec
 from sylk_ray.codebase.changes import Stamp, changes
 from sylk_ray.codebase.indexing.edges import edges_of
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, package_id
-from sylk_ray.codebase.indexing.readers import Readers
 from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.selection import Selection
 from sylk_ray.knowledge import Domain, Edge, EdgeType, KnowledgeBase, Node, NodeType
@@ -136,6 +135,8 @@ class Indexer:
         stamps: dict[str, Stamp],
         tell: Callable[[Progress], None],
     ) -> list[Outline]:
+        from sylk_ray.codebase.indexing.readers import Readers
+
         outlines: list[Outline] = []
         embedder = self._base.embedder
         readers = Readers(self.selection.root, self.scope, embedder)

@@ -6,15 +6,17 @@ import heapq
 import threading
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, cast
-
-import rustworkx
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from sylk_ray.knowledge.graph.cache import PathCache
 from sylk_ray.knowledge.graph.paths import Direction, Path, PathConstraints
 from sylk_ray.knowledge.model import EdgeType
 from sylk_ray.knowledge.store.database import Database
 from sylk_ray.knowledge.store.edges import Joined
+
+if TYPE_CHECKING:
+    import rustworkx
 
 
 class Arc(NamedTuple):
@@ -30,13 +32,19 @@ class Graph:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._graph: rustworkx.PyDiGraph[int, Arc] = rustworkx.PyDiGraph(multigraph=True)
         self._index: dict[int, int] = {}
         self._arcs: dict[int, int] = {}
         """The graph's number of an edge, by the store's."""
         self._loaded: set[tuple[str, str]] = set()
         self._lock = threading.RLock()
         self._paths: PathCache = PathCache()
+
+    @cached_property
+    def _graph(self) -> rustworkx.PyDiGraph[int, Arc]:
+        # Imported when something is to be walked: a search from the shell does without.
+        import rustworkx
+
+        return rustworkx.PyDiGraph(multigraph=True)
 
     # What is there
 
@@ -99,6 +107,8 @@ class Graph:
             for edge in edges
             if edge.id not in self._arcs and edge.source in self._index and edge.target in self._index
         ]
+        if not made:
+            return
         numbers = self._graph.add_edges_from([each[1:] for each in made])
         self._arcs.update(zip((each[0] for each in made), numbers, strict=True))
 
@@ -139,8 +149,9 @@ class Graph:
             for index in gone:
                 for _, _, arc in (*self._graph.out_edges(index), *self._graph.in_edges(index)):
                     self._arcs.pop(arc.id, None)
-            self._graph.remove_nodes_from(gone)
-            self._paths.clear()
+            if gone:
+                self._graph.remove_nodes_from(gone)
+                self._paths.clear()
 
     def forget(self, scope: tuple[str, str]) -> None:
         """A scope was dropped whole; what is asked for next is loaded again."""
@@ -300,6 +311,8 @@ class Graph:
 
     def cycles(self, *, types: Collection[EdgeType] = (), limit: int = 100) -> list[list[int]]:
         """The groups of nodes that lead back to themselves (strongly connected components), the greatest first."""
+        import rustworkx
+
         with self._lock:
             self.load_all()
             graph = self._graph
