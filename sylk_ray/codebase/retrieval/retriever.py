@@ -19,6 +19,14 @@ THOROUGH = {"quick": 3, "moderate": 8, "thorough": 20}
 """Results at most, by thoroughness."""
 FAINT = 0.35
 """A result whose score is below this share of the best one's is left out of a smart search."""
+DISTINCT = 5
+"""The first results are of so many different files; after them, more of one file may come before another."""
+AGAIN = 0.65
+"""What showing more of a file is worth beside another file."""
+MORE = 4
+"""Further chunks of a file that are shown at most."""
+LEAST_TOKENS = 60
+"""For a snippet, while the budget lasts."""
 AS_GOOD = 0.7
 """A chunk whose score is at least this share of the best one's of its file is shown with it, where they touch."""
 HEAD = 12
@@ -81,28 +89,22 @@ class Retriever:
         return made[2] if made else 0
 
     def _results(self, asked: Search, question: Question, ranked: Sequence[Ranked]) -> list[tuple[Result, int]]:
-        chosen = ranked[: asked.k]
-        if not chosen:
+        if not ranked:
             return []
-        keys = {chunk.key for each in ranked[: 2 * asked.k] for chunk in each.chunks}
-        nodes = self._base.briefs(keys)
-        best = chosen[0].score or 1.0
+        plan = _planned(ranked, asked.k, once=asked.kind == "file")
+        nodes = self._base.briefs({chunk.key for each in plan for chunk in each.chunks})
+        best = ranked[0].score or 1.0
         left = asked.budget
         results: list[tuple[Result, int]] = []
         shown: dict[str, list[Window]] = {}
-        for depth in range(3):
-            for place, each in enumerate(chosen):
-                if len(results) >= asked.k or left <= 0:
-                    return results
-                share = max(left // max(1, min(asked.k, len(chosen)) - place), 60) if not depth else left
-                made = self._result(
-                    asked, question, each, nodes, min(share, left), best, shown.setdefault(each.path, [])
-                )
-                if made:
-                    results.append(made)
-                    left -= made[1]
-            if asked.kind == "file":
+        for each in plan:
+            if len(results) >= asked.k or left <= 0:
                 break
+            share = min(left, max(left // (asked.k - len(results)), LEAST_TOKENS))
+            made = self._result(asked, question, each, nodes, share, best, shown.setdefault(each.path, []))
+            if made:
+                results.append(made)
+                left -= made[1]
         return results
 
     def _result(
@@ -157,6 +159,22 @@ class Retriever:
             return None
         text = text_of(data)
         return None if text is None else text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+
+
+def _planned(ranked: Sequence[Ranked], k: int, *, once: bool) -> list[Ranked]:
+    """Whose chunk is shown when: the best files first, each once; then what is best, be it another file or more of one
+    that was shown. There are more than ``k``, as some may turn out to be shown already."""
+    first = list(ranked[: min(k, DISTINCT)])
+    if once:
+        return list(ranked[:k])
+    rest = [(each.score, 0, place, each) for place, each in enumerate(ranked[len(first) : 2 * k], len(first))]
+    for place, each in enumerate(ranked[:k]):
+        bodies = [chunk for chunk in each.chunks if chunk.type is not NodeType.FILE]
+        for depth, chunk in enumerate(bodies[1 : 1 + MORE], 1):
+            worth = each.score * AGAIN * min(1.0, _strength(chunk) / max(_strength(bodies[0]), 1e-9))
+            rest.append((worth, depth, place, each))
+    rest.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
+    return first + [each for _, _, _, each in rest]
 
 
 def _window(node: Node, count: int) -> Window:
