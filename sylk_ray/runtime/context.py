@@ -98,6 +98,10 @@ class Context:
         """A logger whose lines begin with the agent, and with the trace that it works for."""
         return AgentLog(self.address)
 
+    def measured(self, name: str, value: float, **labels: str) -> None:
+        """Show a number as a metric; the keys of a name's labels are always the same."""
+        self._host.metrics.measured(name, value, labels)
+
     @property
     def leases(self) -> Leases:
         """What this cell holds of FairShare."""

@@ -14,6 +14,8 @@ FLEET = Address(SHARED, "fleet", "main")
 SYSTEM_CELL = "system"
 EVERYWHERE = "leases"
 """The role of a shared agent that each cell has one of, named after the cell."""
+OF_THEIR_OWN = frozenset({"knowledge"})
+"""Roles of shared agents that have a cell to themselves. The fleet makes it when it is first asked where it is."""
 
 Density = Literal["packed", "session", "dedicated"]
 
@@ -68,6 +70,14 @@ class Resolve(Request[Located], frozen=True):
     name: str
 
 
+class PlaceShared(Request[Located], frozen=True):
+    """Ask the fleet for the cell of a shared agent that has one to itself."""
+
+    flow = said_by("host", to="fleet")
+
+    role: str
+
+
 class GroupDone(Message, frozen=True):
     """Tell a session's router that the agents which share this name are done with."""
 
@@ -100,11 +110,11 @@ class Directory:
 
     def route(self, address: Address) -> str | None:
         """The cell of an address, if it is known; shared agents live in the system cell unless told otherwise."""
-        if address.session == SHARED and address.role == EVERYWHERE:
+        if address.session != SHARED or address.role in OF_THEIR_OWN:
+            return self._routes.get(address)
+        if address.role == EVERYWHERE:
             return address.name
-        if address.session == SHARED:
-            return self._routes.get(address) or self._shared.get(address.role, SYSTEM_CELL)
-        return self._routes.get(address)
+        return self._routes.get(address) or self._shared.get(address.role, SYSTEM_CELL)
 
     def learn(self, address: Address, cell: str) -> None:
         """Remember where an agent lives."""

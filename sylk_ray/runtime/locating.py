@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from sylk_ray.messaging import Address, DeadlinePassed, Request
-from sylk_ray.runtime.directory import FLEET, ROUTER, Directory, LocateSession, Resolve, router_of
+from sylk_ray.messaging import SHARED, Address, DeadlinePassed, Request
+from sylk_ray.runtime.directory import FLEET, ROUTER, Directory, LocateSession, PlaceShared, Resolve, router_of
 
 AskAnyone = Callable[[Address, Request[Any], float], Awaitable[Any]]
 
 
 class Locator:
-    """Asks the session's router, and for a router the fleet; the directory keeps what they say.
+    """Asks the session's router, and the fleet for a router or for a shared agent that has a cell to itself; the
+    directory keeps what they say.
 
     Senders to one address that is being looked for wait in line, so that their messages leave in order: whoever
     comes while others wait goes behind them, even if the answer has just come.
@@ -47,6 +48,10 @@ class Locator:
                 del self._lines[target]
 
     async def _find(self, target: Address, timeout: float) -> str:
+        if target.session == SHARED:
+            located = await self._ask(FLEET, PlaceShared(target.role), timeout)
+            self._directory.learn(target, located.cell)
+            return located.cell
         if target.role == ROUTER or self._directory.binding(target.session) is None:
             # Only the fleet knows where a router lives: asking the router for itself would wait for ever.
             binding = await self._ask(FLEET, LocateSession(target.session), timeout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
@@ -41,6 +42,10 @@ class MetricsSink(Protocol):
         """The loop was blocked for that long by an agent of the role."""
         ...
 
+    def measured(self, name: str, value: float, labels: Mapping[str, str]) -> None:
+        """Set what an agent has measured; labels of one name always have the same keys."""
+        ...
+
 
 class NoMetrics:
     """A sink that keeps nothing."""
@@ -52,6 +57,9 @@ class NoMetrics:
         """Nothing."""
 
     def blocked(self, role: str, seconds: float) -> None:
+        """Nothing."""
+
+    def measured(self, name: str, value: float, labels: Mapping[str, str]) -> None:
         """Nothing."""
 
 

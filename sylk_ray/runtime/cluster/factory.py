@@ -122,6 +122,11 @@ class CellFactory:
                 log.warning("%s; it is tried again", error)
         raise AssertionError("unreachable")
 
+    async def share_at(self, node: str, cpus: float) -> float:
+        """So many CPUs for a cell on a node, if they are free there; otherwise what any cell has."""
+        free = next((each.free.cpus for each in await self._nodes.with_room() if each.node == node), 0.0)
+        return cpus if free >= cpus else CELL_CPUS
+
     async def _create_anywhere(self, **how: Any) -> CellHandle:
         wanted = Room(how.get("cpus", CELL_CPUS))
         while True:
@@ -138,6 +143,7 @@ class CellFactory:
         self,
         *,
         cell: str | None = None,
+        stem: str = "",
         class_name: str = "Cell",
         title: str = "",
         service: str = "",
@@ -148,7 +154,7 @@ class CellFactory:
         node: str = "",
         soft: bool = False,
     ) -> CellHandle:
-        cell = cell or f"{CELL_NAME}{uuid.uuid4().hex[:6]}"
+        cell = cell or f"{CELL_NAME}{stem}{uuid.uuid4().hex[:6]}"
         options: dict[str, Any] = {
             "name": cell,
             "namespace": NAMESPACE,

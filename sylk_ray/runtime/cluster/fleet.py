@@ -22,9 +22,10 @@ from sylk_ray.runtime.cluster.census import gateway_handles, take_census
 from sylk_ray.runtime.cluster.factory import CellFactory, CellHandle
 from sylk_ray.runtime.cluster.inheritance import Inheritance, living_cells
 from sylk_ray.runtime.cluster.own_cells import OwnCells
+from sylk_ray.runtime.cluster.shared_cells import SharedCells
 from sylk_ray.runtime.cluster.warm_pool import WarmPool
 from sylk_ray.runtime.context import Context
-from sylk_ray.runtime.directory import Density, Located, LocateSession, Place, SessionBinding
+from sylk_ray.runtime.directory import Density, Located, LocateSession, Place, PlaceShared, SessionBinding
 from sylk_ray.runtime.fleet_messages import (
     CellDied,
     Census,
@@ -71,6 +72,7 @@ class Fleet(Agent[None]):
         self._cells: dict[str, CellHandle] = {}
         self._bindings: dict[str, SessionBinding] = {}
         self._own = OwnCells(self._factory, settings, self._began)
+        self._shared = SharedCells(self._factory, ctx.clock, began=self._began, died=self._cell_died)
         self._opened: set[tuple[str, str]] = set()
         self._deaths: defaultdict[str, Restarts] = defaultdict(
             lambda: Restarts(RestartPolicy(most=settings.session_restarts, within_s=60.0, first_s=0.0))
@@ -95,6 +97,11 @@ class Fleet(Agent[None]):
             self._pool.take_over(inheritance.idle())
         else:
             for handle in inheritance.idle():
+                await handle.kill()
+        for handle, info in inheritance.shared():
+            if self._shared.take_over(info.purpose, handle):
+                self._began(handle)
+            else:
                 await handle.kill()
         own: dict[str, CellHandle] = {}
         for handle, info in inheritance.held():
@@ -164,6 +171,11 @@ class Fleet(Agent[None]):
                 agent = Address(session, message.role, message.name)
                 raise CellLost(f"{handle.cell} died before {agent} lived there") from problem
             return Located(handle.cell)
+
+    @handler(concurrent=True)
+    async def place_shared(self, message: PlaceShared, ctx: Context) -> Located:
+        """The cell of a shared agent that has one to itself: made now, if there is none."""
+        return Located((await self._shared.living(message.role)).cell)
 
     @handler(concurrent=True)
     async def close_session(self, message: CloseSession, ctx: Context) -> None:
@@ -237,6 +249,7 @@ class Fleet(Agent[None]):
         for session in sorted({*self._bindings, *self._turns.names()}):
             await self.close_session(CloseSession(session), ctx)
         await self._pool.close()
+        await self._shared.close()
         handles = list(self._cells.values())
         await asyncio.gather(
             *(handle.call("stop", message.grace_s, timeout=message.grace_s + 10) for handle in handles),
@@ -326,6 +339,7 @@ class Fleet(Agent[None]):
         sessions &= set(self._bindings)
         self._opened = {(opened, session) for opened, session in self._opened if opened != cell}
         self._own.lose(cell)
+        shared = self._shared.lose(cell)
         log.error("%s died with agents of %s: %s", cell, ", ".join(sorted(sessions)) or "no session", why)
         self._ctx.cell_died(cell)
         # Whatever befell it, it must not go on working while others take its place.
@@ -338,6 +352,8 @@ class Fleet(Agent[None]):
         await self._tell_guide(CellDied(cell, sorted(sessions)))
         for session in sorted(sessions):
             self._soon(self._rehouse(session, cell, why))
+        if shared:
+            self._soon(self._shared.replace(shared))
 
     async def _rehouse(self, session: str, dead: str, why: str, *, again: bool = False) -> None:
         """Bring back what a dead cell held of a session: fence the cell, find another home if it was that, and have

@@ -17,6 +17,7 @@ from sylk_ray.config import Settings
 from sylk_ray.runtime.cluster.cell import CellInfo
 from sylk_ray.runtime.cluster.census import look_at
 from sylk_ray.runtime.cluster.factory import CELL_NAME, GROUP_NAME, CellHandle
+from sylk_ray.runtime.cluster.shared_cells import is_shared
 from sylk_ray.runtime.cluster.transport import NAMESPACE
 from sylk_ray.runtime.directory import SessionBinding
 from sylk_ray.runtime.slots import AgentInfo
@@ -41,7 +42,11 @@ class Inheritance:
 
     def idle(self) -> list[CellHandle]:
         """Cells in which no session is open: not yet, or not any more."""
-        return [each.handle for each in self._found if not each.info.bindings]
+        return [each.handle for each in self._found if not each.info.bindings and not is_shared(each.info.purpose)]
+
+    def shared(self) -> list[tuple[CellHandle, CellInfo]]:
+        """Cells of shared agents that have one to themselves."""
+        return [(each.handle, each.info) for each in self._found if is_shared(each.info.purpose)]
 
     def held(self) -> list[tuple[CellHandle, CellInfo]]:
         """Cells with sessions."""

@@ -5,6 +5,8 @@ Labels are role and session, never the agent: Ray keeps a series for as long as 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ray.util.metrics import Counter, Gauge
 
 from sylk_ray.runtime.meter import LATENCY_BOUNDS_S, RoleCount, RoleLevel
@@ -26,6 +28,7 @@ class RayMetrics:
         self._depth = Gauge("sylk_mailbox_depth", "Messages waiting in mailboxes", _TAGS)
         self._active = Gauge("sylk_active_agents", "Agents alive", _TAGS)
         self._blocked = Counter("sylk_loop_blocked_seconds", "Seconds that handlers held an event loop", ("role",))
+        self._measured: dict[str, Gauge] = {}
         self._shown: set[tuple[str, str]] = set()
 
     def counts(self, session: str, role: str, count: RoleCount) -> None:
@@ -57,3 +60,10 @@ class RayMetrics:
     def blocked(self, role: str, seconds: float) -> None:
         """The loop was blocked for that long."""
         self._blocked.inc(seconds, {"role": role})
+
+    def measured(self, name: str, value: float, labels: Mapping[str, str]) -> None:
+        """Set what an agent has measured."""
+        gauge = self._measured.get(name)
+        if gauge is None:
+            gauge = self._measured[name] = Gauge(name, "Measured by an agent", tuple(labels))
+        gauge.set(value, dict(labels))
