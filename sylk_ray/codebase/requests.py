@@ -341,6 +341,7 @@ class StatsAnswer(Answer, frozen=True, kw_only=True, tag=True):
     """On the disk: ``store``, ``vectors``, ``gate``."""
     embedder: str
     gate: dict[str, float]
+    """By domain and what is counted since the owner began: ``code.noes``, ``code.maybes``, ``code.in_vain``…"""
 
 
 class Verified(Answer, frozen=True, kw_only=True, tag=True):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+import msgspec
 
 from sylk_ray.codebase import requests as ask
 from sylk_ray.codebase.errors import NoSuchFile, NoSuchFolder, NotIndexed
@@ -221,8 +223,17 @@ class CodeService:
             pending=known.pending,
             bytes=self._base.sizes(),
             embedder=self._base.embedder.name,
-            gate={},
+            gate=self._gate(known.nodes),
         )
+
+    def _gate(self, domains: Iterable[str]) -> dict[str, float]:
+        """Of each of these domains by itself: ``code.noes``."""
+        numbers = self._base.guards.numbers()
+        return {
+            f"{domain}.{name}": float(value)
+            for domain in sorted(domains)
+            for name, value in msgspec.structs.asdict(numbers[Domain(domain)]).items()
+        }
 
     def _verify(self, request: ask.Verify) -> ask.Verified:
         found = self._base.verify()
