@@ -17,6 +17,7 @@ MODULES = (
     "actors.coordinator",
     "actors.fair_share",
     "actors.job_messages",
+    "actors.knowledge_messages",
     "sylk_ray.conversation",
     "sylk_ray.pipelines.messages",
     "sylk_ray.runtime.dead_letters",
