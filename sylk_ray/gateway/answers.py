@@ -7,6 +7,9 @@ from typing import Any
 import msgspec
 from fastapi.responses import Response
 
+from sylk_ray.codebase.errors import NoSuchFile, NotIndexed
+from sylk_ray.codebase.requests import AnyAnswer, AnyRequest
+from sylk_ray.codebase.serving import CodebaseInUse, OwnerLost
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.fairness import Snapshot
 from sylk_ray.hooks import Aborted
@@ -15,6 +18,7 @@ from sylk_ray.messaging import DeliveryError, HandlerFailed, NoHandler, NotDecod
 from sylk_ray.runtime.dead_letters import LetterView
 from sylk_ray.runtime.fleet_messages import CellStatus, Census
 from sylk_ray.runtime.health import AgentHealth
+from sylk_ray.runtime.placement import PlacementFailed
 from sylk_ray.runtime.slots import AgentInfo
 from sylk_ray.sessions import JobRecord, SessionRecord
 from sylk_ray.sessions.admission import TooMany
@@ -80,9 +84,9 @@ class NotFound(InputError):
 _TYPES = (
     *(AgentHealth, AgentInfo, CellStatus, Census, Health, LetterView, Snapshot, Status),
     *(JobRecord, SessionRecord, ErrorAnswer, ShutDownAnswer),
-    *(Said, SessionRouteMetrics, GlobalRouteMetrics),
+    *(Said, SessionRouteMetrics, GlobalRouteMetrics, AnyAnswer, AnyRequest),
 )
-_UNAVAILABLE = DeliveryError
+_UNAVAILABLE = (DeliveryError, PlacementFailed, OwnerLost)
 _BROKEN = (HandlerFailed, NoHandler, NotDecodable, NotEncodable)
 
 
@@ -100,11 +104,13 @@ def refusal(error: SylkError, status: int | None = None) -> Response:
 
 def status_of(error: SylkError) -> int:
     """404 unknown, 422 wrong input, 409 not now, 503 the agents cannot be reached, 500 a fault of ours."""
-    if isinstance(error, NotFound):
+    if isinstance(error, NotFound | NotIndexed | NoSuchFile):
         return 404
-    if isinstance(error, InputError):
+    if isinstance(error, InputError) or error.exit_code == InputError.exit_code:
         return 422
-    if isinstance(error, IllegalSessionState | TooMany | AgentNotHere | NeedsModel | TargetUnwell | Busy | Aborted):
+    if isinstance(
+        error, IllegalSessionState | TooMany | AgentNotHere | NeedsModel | TargetUnwell | Busy | Aborted | CodebaseInUse
+    ):
         return 409
     if isinstance(error, _UNAVAILABLE) and not isinstance(error, _BROKEN):
         return 503

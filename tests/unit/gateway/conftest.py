@@ -13,6 +13,7 @@ import pytest
 
 from actors.coordinator import Coordinator
 from actors.fair_share import FairShareAgent
+from actors.knowledge import Knowledge
 from actors.session_router import SessionRouter
 from actors.topics import Topics
 from sylk_ray.config import Settings
@@ -24,7 +25,7 @@ from sylk_ray.home import session_directory
 from sylk_ray.messaging import Message, Request, UnknownAddress
 from sylk_ray.runtime import Agent, Context, Host, LocalTransport, Roles, SessionBinding, SystemClock
 from sylk_ray.runtime.agent import handler
-from sylk_ray.runtime.directory import Located, LocateSession, Place
+from sylk_ray.runtime.directory import Located, LocateSession, Place, PlaceShared
 from sylk_ray.runtime.fleet_messages import CellStatus, Census, GetResources, Resources, ShutDown, TakeCensus
 from sylk_ray.runtime.journal import SqliteJournals
 from sylk_ray.sessions import JobRecord, JobState, SessionRecord
@@ -207,6 +208,10 @@ class FakeFleet(Agent[None]):
         return Located("a")
 
     @handler(concurrent=True)
+    async def place_shared(self, message: PlaceShared, ctx: Context) -> Located:
+        return Located("a")
+
+    @handler(concurrent=True)
     async def census(self, message: TakeCensus, ctx: Context) -> Census:
         return Census([CellStatus("a", "Cell(a)", 1, "n", ["s-1"], 1, "")], [])
 
@@ -234,6 +239,7 @@ class Runtime:
                 "router": SessionRouter,
                 "topics": Topics,
                 "gateway": GatewayAgent,
+                "knowledge": Knowledge,
                 "fragile": Fragile,
             }
         )
