@@ -11,6 +11,12 @@ class CodebaseInUse(SylkError):
     code = "codebase_in_use"
 
 
+class DirectoryUnusable(SylkError):
+    """The directory of the knowledge base cannot be made, or not be used."""
+
+    code = "codebase_directory_unusable"
+
+
 class CodebaseClosed(SylkError):
     """It was closed here, and is asked nevertheless."""
 

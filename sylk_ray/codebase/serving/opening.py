@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Progressed
 from sylk_ray.codebase.serving import addresses, frames
-from sylk_ray.codebase.serving.errors import CodebaseClosed, CodebaseInUse, OwnerLost, SocketUnavailable
+from sylk_ray.codebase.serving.errors import (
+    CodebaseClosed,
+    CodebaseInUse,
+    DirectoryUnusable,
+    OwnerLost,
+    SocketUnavailable,
+)
 from sylk_ray.codebase.serving.frames import Failed
 from sylk_ray.codebase.serving.server import Server, Service, Tell
 from sylk_ray.errors import SylkError
@@ -43,7 +49,8 @@ def open_codebase(
 
     ``serve``, for who stays: from when this process is the owner, now or when the present one has ended, it answers
     others. ``own`` opens the knowledge base of a directory, and what answers from it. Raises CodebaseInUse when the
-    owner neither answers nor ends within ``patience_s``, SocketUnavailable, and what opening a knowledge base raises.
+    owner neither answers nor ends within ``patience_s``, DirectoryUnusable, SocketUnavailable, and what opening a
+    knowledge base raises.
     """
     codebase = Codebase(home / DIRECTORY, own or _own, patience_s, serve=serve)
     connection = codebase.attach()
@@ -142,7 +149,13 @@ class Codebase:
                 raise _closed(self.directory)
             if self._owned is not None:
                 return
-            owned = self._open(self.directory)
+            try:
+                owned = self._open(self.directory)
+            except OSError as problem:
+                raise DirectoryUnusable(
+                    f"what is known cannot be kept in {self.directory}: {problem.strerror or problem}",
+                    hint="it must be a folder that this user may write to",
+                ) from problem
             if self._serve:
                 try:
                     self._server = Server(owned[1], self.directory)

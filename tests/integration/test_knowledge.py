@@ -1,0 +1,190 @@
+"""A codebase indexed and found in a running runtime, whatever becomes of the cell that owns the knowledge."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from sylk_ray.errors import SylkError
+from sylk_ray.gateway.client import GatewayClient
+from sylk_ray.gateway.door import find_door
+from tests.unit.codebase.repository import FILES, write_repository
+from tests.unit.sessions.conftest import new_repository
+
+from .command import Sylk, processes_with
+
+JOB = "name: notes\ntasks:\n  notes: {engineer: [{write: {path: NOTES.md, content: x}}]}\n"
+MANY = 600
+
+
+class Codebase:
+    """What the gateway of a runtime says of a codebase."""
+
+    def __init__(self, runtime: Any) -> None:
+        self.runtime = runtime
+        self.home: Path = runtime.settings.home
+
+    async def ask(self, type_: str, **fields: object) -> Any:
+        client = GatewayClient(self.home)
+        return await asyncio.to_thread(client.post, "/codebase", {"type": type_, **fields})
+
+    async def cells(self) -> list[Any]:
+        return [cell for cell in (await self.runtime.census()).cells if cell.title.startswith("Knowledge(")]
+
+    async def pid(self) -> int:
+        (cell,) = await self.cells()
+        return cell.pid
+
+
+@pytest.fixture
+async def codebase(start) -> Codebase:
+    runtime = await start(gateway=True, density="packed", cells=1, warm_cells=0, placement_timeout_s=5)
+
+    async def door() -> Any:
+        return find_door(runtime.settings.home)
+
+    await runtime.until(door, bool)
+    return Codebase(runtime)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    return str(write_repository(tmp_path / "jar"))
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> str:
+    """One whose indexing takes some seconds."""
+    root = write_repository(tmp_path / "large")
+    for number in range(MANY):
+        functions = (
+            f'def step_{number}_{each}(value):\n    """Step {each} of {number}."""\n    return value * {each}\n'
+            for each in range(12)
+        )
+        (root / f"module_{number}.py").write_text("\n\n".join(functions))
+    return str(root)
+
+
+@pytest.fixture
+def sylk(codebase: Codebase) -> Iterator[Sylk]:
+    made = Sylk(codebase.home)
+    yield made
+    made.close()
+
+
+async def test_it_is_found_from_the_gateway_and_by_commands_at_once(codebase, sylk, root):
+    assert await codebase.cells() == []  # nobody pays for what nobody has asked for
+    indexed = await codebase.ask("Index", root=root)
+    found, done = await asyncio.gather(
+        asyncio.gather(*(codebase.ask("Search", query="evict the oldest cookie", root=root) for _ in range(8))),
+        asyncio.to_thread(sylk, "search", "evict the oldest cookie", "--repo", root, "--json"),
+    )
+    assert indexed["files"] == len(FILES) - 2  # without what is ignored
+    assert {each["results"][0]["path"] for each in found} == {"jar/store.py"}
+    assert done.code == 0, done
+    assert done.document()["results"][0]["path"] == "jar/store.py"
+    assert len(await codebase.cells()) == 1
+    assert await codebase.pid() in {process.pid for process in holders(codebase.home)}
+
+
+def holders(home: Path) -> Iterator[psutil.Process]:
+    """Who has the knowledge's database open."""
+    database = str(home / "knowledge" / "knowledge.db")
+    for process in psutil.process_iter():
+        try:
+            if any(file.path == database for file in process.open_files()):
+                yield process
+        except psutil.Error:
+            continue
+
+
+@pytest.mark.timeout(180)
+async def test_an_indexing_whose_cell_is_killed_is_complete_all_the_same(codebase, large):
+    await codebase.ask("Stats")
+    first = await codebase.pid()
+    indexing = asyncio.create_task(codebase.ask("Index", root=large))
+    busy = psutil.Process(first)
+    began = sum(busy.cpu_times()[:2])
+
+    async def worked() -> float:
+        return sum(busy.cpu_times()[:2]) - began
+
+    await codebase.runtime.until(worked, lambda seconds: seconds > 0.5)
+    assert not indexing.done()
+    os.kill(first, signal.SIGKILL)
+
+    assert (await indexing)["files"] == MANY + len(FILES) - 2
+    assert await codebase.pid() != first
+    again = await codebase.ask("Index", root=large)
+    assert (again["added"], again["changed"], again["removed"]) == (0, 0, 0)
+    assert await codebase.ask("Verify") == {"type": "Verified", "well": True, "problems": [], "mended": 0}
+    found = await codebase.ask("FindSymbol", name="step_599_11", root=large)
+    assert [each["path"] for each in found["symbols"]] == ["module_599.py"]
+
+
+async def test_a_fleet_that_is_started_again_finds_the_cell(codebase, root):
+    await codebase.ask("Index", root=root)
+    before = await codebase.pid()
+    os.kill(await codebase.runtime.pid_of("system"), signal.SIGKILL)
+    await codebase.runtime.until(codebase.runtime.census, lambda census: bool(census.cells))
+    assert await codebase.pid() == before
+    assert (await codebase.ask("Known", root=root))["known"]
+
+
+async def test_without_knowledge_declared_jobs_go_on(codebase, root, repo):
+    (codebase.home / "knowledge").write_text("in the way")
+    with pytest.raises(SylkError) as refused:
+        await codebase.ask("Index", root=root)
+    assert refused.value.code not in ("error", "handler_failed")
+    assert (await codebase.runtime.run(JOB, repo)).status == "succeeded"
+
+
+async def test_without_room_for_its_cell_declared_jobs_go_on(codebase, root, repo):
+    import ray
+
+    assert (await codebase.runtime.run(JOB, repo, "before")).status == "succeeded"
+    free = ray.available_resources()["CPU"]
+    holder = ray.remote(type("Holder", (), {"ready": lambda self: True}))
+    held = [holder.options(num_cpus=int(free)).remote(), holder.options(num_cpus=round(free % 1, 4)).remote()]
+    try:
+        await asyncio.gather(*(each.ready.remote() for each in held))
+        with pytest.raises(SylkError, match="no room for cell") as refused:
+            await codebase.ask("Index", root=root)
+        assert refused.value.code == "placement_failed"
+        assert (await codebase.runtime.run(JOB, repo, "meanwhile")).status == "succeeded"
+    finally:
+        for each in held:
+            ray.kill(each)
+    assert (await codebase.ask("Index", root=root))["files"] == len(FILES) - 2
+
+
+@pytest.mark.timeout(180)
+def test_the_end_of_a_runtime_leaves_no_process_and_no_socket(tmp_path, root):
+    sylk = Sylk(tmp_path / "home")
+    try:
+        assert sylk("up", "--num-cpus", 2).code == 0
+        gateway = GatewayClient(sylk.home)
+        gateway.post("/codebase", {"type": "Index", "root": root})
+        job = tmp_path / "job.yaml"
+        job.write_text(JOB)
+        repo = new_repository(tmp_path / "repo", {"one.txt": "1\n"})
+        assert sylk("submit", job, "--repo", repo, "--wait").code == 0
+        pids = [cell["pid"] for cell in gateway.get("/agents")["cells"]]
+        assert any(cell["title"].startswith("Knowledge(") for cell in gateway.get("/agents")["cells"])
+    finally:
+        down = sylk("down")
+        sylk.close()
+    assert down.code == 0, down
+    assert [pid for pid in pids if psutil.pid_exists(pid)] == []
+    assert list(processes_with("sylk_ray.runtime.cluster.keeper", str(sylk.home))) == []
+    assert not (sylk.home / "knowledge" / "socket").exists()
+    found = sylk("search", "evict the oldest cookie", "--repo", root, "--no-refresh", "--json")
+    sylk.close()
+    assert found.document()["results"][0]["path"] == "jar/store.py"
