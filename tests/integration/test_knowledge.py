@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,11 @@ from typing import Any
 import psutil
 import pytest
 
+from actors.coordinator import COORDINATOR
 from sylk_ray.errors import SylkError
 from sylk_ray.gateway.client import GatewayClient
 from sylk_ray.gateway.door import find_door
+from sylk_ray.runtime.health import GetHealth
 from tests.unit.codebase.repository import FILES, write_repository
 from tests.unit.sessions.conftest import new_repository
 
@@ -94,6 +98,12 @@ async def test_it_is_found_from_the_gateway_and_by_commands_at_once(codebase, sy
     assert await codebase.pid() in {process.pid for process in holders(codebase.home)}
 
 
+def nodes_in(home: Path) -> int:
+    """How many are in the database by now, whoever has it open."""
+    with contextlib.closing(sqlite3.connect(f"file:{home}/knowledge/knowledge.db?mode=ro", uri=True)) as database:
+        return database.execute("SELECT count(*) FROM nodes").fetchone()[0]
+
+
 def holders(home: Path) -> Iterator[psutil.Process]:
     """Who has the knowledge's database open."""
     database = str(home / "knowledge" / "knowledge.db")
@@ -110,17 +120,17 @@ async def test_an_indexing_whose_cell_is_killed_is_complete_all_the_same(codebas
     await codebase.ask("Stats")
     first = await codebase.pid()
     indexing = asyncio.create_task(codebase.ask("Index", root=large))
-    busy = psutil.Process(first)
-    began = sum(busy.cpu_times()[:2])
 
-    async def worked() -> float:
-        return sum(busy.cpu_times()[:2]) - began
+    async def stored() -> int:
+        return await asyncio.to_thread(nodes_in, codebase.home)
 
-    await codebase.runtime.until(worked, lambda seconds: seconds > 0.5)
-    assert not indexing.done()
+    await codebase.runtime.until(stored, lambda nodes: nodes > 500)
     os.kill(first, signal.SIGKILL)
+    assert not indexing.done()
+    cut_off = await stored()
 
     assert (await indexing)["files"] == MANY + len(FILES) - 2
+    assert cut_off < await stored()
     assert await codebase.pid() != first
     again = await codebase.ask("Index", root=large)
     assert (again["added"], again["changed"], again["removed"]) == (0, 0, 0)
@@ -138,11 +148,22 @@ async def test_a_fleet_that_is_started_again_finds_the_cell(codebase, root):
     assert (await codebase.ask("Known", root=root))["known"]
 
 
+async def test_it_is_there_from_the_start_where_the_settings_say_so(start):
+    runtime = await start(density="packed", cells=1, warm_cells=0, system_agents=["knowledge"])
+
+    async def health() -> Any:
+        return {each.agent: each.condition for each in await runtime.ask(COORDINATOR, GetHealth())}
+
+    known = await runtime.until(health, lambda seen: seen["shared/knowledge/main"] != "starting")
+    assert known["shared/knowledge/main"] == "healthy"
+    assert (runtime.settings.home / "knowledge" / "socket").exists()
+
+
 async def test_without_knowledge_declared_jobs_go_on(codebase, root, repo):
     (codebase.home / "knowledge").write_text("in the way")
-    with pytest.raises(SylkError) as refused:
+    with pytest.raises(SylkError, match="cannot be kept in") as refused:
         await codebase.ask("Index", root=root)
-    assert refused.value.code not in ("error", "handler_failed")
+    assert refused.value.code == "codebase_directory_unusable"
     assert (await codebase.runtime.run(JOB, repo)).status == "succeeded"
 
 
