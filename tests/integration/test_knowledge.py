@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sqlite3
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,28 @@ async def test_a_fleet_that_is_started_again_finds_the_cell(codebase, root):
     await codebase.runtime.until(codebase.runtime.census, lambda census: bool(census.cells))
     assert await codebase.pid() == before
     assert (await codebase.ask("Known", root=root))["known"]
+
+
+async def test_the_gates_numbers_are_on_the_prometheus_endpoint(codebase, root):
+    import ray
+
+    await codebase.ask("Index", root=root)
+    for _ in range(3):
+        assert (await codebase.ask("Search", query="zyxwvut", root=root))["status"] == "no_matches"
+    assert (await codebase.ask("Stats"))["gate"]["code.noes"] == 3
+    port = ray.nodes()[0]["MetricsExportPort"]
+
+    async def scrape() -> list[str]:
+        response = await asyncio.to_thread(urllib.request.urlopen, f"http://127.0.0.1:{port}/metrics")
+        return [line for line in response.read().decode().splitlines() if 'domain="code"' in line]
+
+    def complete(lines: list[str]) -> bool:
+        noes = [line for line in lines if line.startswith("ray_sylk_gate_noes")]
+        return any(float(line.rpartition(" ")[2]) == 3 for line in noes)
+
+    lines = await codebase.runtime.until(scrape, complete, seconds=40)
+    for name in ("maybes", "false_positives", "unsure", "bytes", "pending_keys", "readers"):
+        assert any(line.startswith(f"ray_sylk_gate_{name}") for line in lines)
 
 
 async def test_it_is_there_from_the_start_where_the_settings_say_so(start):
