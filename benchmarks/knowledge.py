@@ -63,7 +63,8 @@ with KnowledgeBase(Path(sys.argv[1]), embedder=Prepared(vectors)) as base:
     base.graph.load_all()
     for _ in range(20):
         base.search.by_vector(vectors[0], 10, scope=SCOPE)
-    print(psutil.Process().memory_info().rss / 2**20)
+    memory = psutil.Process().memory_info()
+    print(memory.rss / 2**20, (memory.rss - memory.shared) / 2**20)
 """
 
 
@@ -171,9 +172,11 @@ def medians(*each: Callable[[int], object], rounds: int = SEARCHES) -> list[floa
     return [statistics.median(kept) for kept in times]
 
 
-def resident(directory: Path) -> float:
-    """Megabytes of a new process that has opened a knowledge base, loaded its graph and searched it."""
-    return float(_run(_OPENED, str(directory)))
+def resident(directory: Path) -> tuple[float, float]:
+    """Megabytes of a new process that has opened a knowledge base, loaded its graph and searched it: in all, and
+    without the pages of files that are mapped, which the system takes back when it needs them."""
+    everything, own = map(float, _run(_OPENED, str(directory)).split())
+    return everything, own
 
 
 def _run(script: str, *arguments: str) -> str:
@@ -212,13 +215,19 @@ def of_size(count: int, home: Path) -> list[Row]:
     [hybrid] = medians(lambda n: base.search.hybrid(f"word{n}", QueryConstraints(scope=SCOPE)))
     base.close()
     shard.close()
-    memory = resident(home / "ours") - resident(home / "empty")
+    (mapped, own), (mapped_before, own_before) = resident(home / "ours"), resident(home / "empty")
     return [
         Row(f"knowledge: insert {size} nodes with edges, engine and SQLite alone", raw, "s", None),
         Row(f"knowledge: insert {size} nodes with edges", ours, "s", 10 if count <= 10_000 else 120),
         Row(f"knowledge: insert {size}, of engine and SQLite alone", ours / raw, "times", 2),
         Row(f"knowledge: insert one more into {size}, median", single, "ms", 1),
-        Row(f"knowledge: memory of {size} nodes in a new process, graph and all", memory, "MB", 50 * count / 10_000),
+        Row(
+            f"knowledge: memory of {size} nodes in a new process, graph and all",
+            own - own_before,
+            "MB",
+            50 * count / 10_000,
+        ),
+        Row(f"knowledge: ... with the pages of files that are mapped, for {size}", mapped - mapped_before, "MB", None),
         Row(f"knowledge: search k=10 among {size}, engine alone, median", raw_ms, "ms", None),
         Row(f"knowledge: search k=10 among {size}, median", our_ms, "ms", 5 if count <= 10_000 else 20),
         Row(f"knowledge: search among {size}, of the engine alone", our_ms / raw_ms, "times", 1.5),
