@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-
-import pathspec
+from collections.abc import Sequence
 
 from sylk_ray.codebase.indexing import external_id, file_id, package_id
 from sylk_ray.codebase.requests import (
@@ -205,10 +203,3 @@ def _standing(node: Node) -> tuple[bool, bool, str, int]:
 
 def _is_module_of(module: str, name: str) -> bool:
     return any(module.startswith(f"{name}{mark}") for mark in (".", "/", "::")) or module.endswith(f"/{name}")
-
-
-def paths_matching(paths: Iterable[str], pattern: str) -> list[str]:
-    """The paths that a glob matches, as ``.gitignore`` means it: ``*.py`` at any depth, ``src/**/a?.go``."""
-
-    spec = pathspec.GitIgnoreSpec.from_lines([pattern])
-    return [path for path in paths if spec.match_file(path)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,12 +11,13 @@ import msgspec
 
 from sylk_ray.codebase import requests as ask
 from sylk_ray.codebase.errors import NoSuchFile, NoSuchFolder, NotIndexed
+from sylk_ray.codebase.globs import paths_matching
 from sylk_ray.codebase.indexing import Indexer, Progress
-from sylk_ray.codebase.left_out import text_of
-from sylk_ray.codebase.names import Names, paths_matching, shown_of
+from sylk_ray.codebase.names import Names, shown_of
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Progressed
 from sylk_ray.codebase.retrieval import Retriever
 from sylk_ray.codebase.selection import Selection
+from sylk_ray.codebase.texts import lines_at
 from sylk_ray.knowledge import Domain, KnowledgeBase, NodeType, SearchFilter
 
 Tell = Callable[[Progressed], None]
@@ -103,7 +105,7 @@ class CodeService:
         shown: list[ask.Usage] = []
         for usage in found.usages:
             if usage.path not in lines:
-                lines[usage.path] = _lines(Path(request.root, usage.path)) or []
+                lines[usage.path] = lines_at(request.root, usage.path) or []
             text = lines[usage.path]
             line = text[usage.line - 1].strip() if 0 < usage.line <= len(text) else ""
             shown.append(
@@ -152,11 +154,11 @@ class CodeService:
         self._known(request.root)
         if request.path not in self._files(request.root):
             raise _no_such_file(request.path, request.root)
-        lines = _lines(Path(request.root, request.path))
+        lines = lines_at(request.root, request.path)
         if lines is None:
             raise _no_such_file(request.path, request.root)
         start = min(max(1, request.start_line or 1), len(lines))
-        end = min(request.end_line or len(lines), len(lines))
+        end = min(len(lines) if request.end_line is None else max(start, request.end_line), len(lines))
         return ask.FileText(
             path=request.path,
             start_line=start,
@@ -181,7 +183,7 @@ class CodeService:
                     progress(Progressed(stage=step.stage, done=step.done, total=step.total))
 
             try:
-                report = indexer.sync(request.only, progress=tell)
+                report = indexer.sync(_within(Path(root), request.only), progress=tell)
             except BaseException:
                 # What it remembers may be ahead of what was stored.
                 del self._indexers[root]
@@ -244,7 +246,9 @@ class CodeService:
                 " without nodes"
             )
         mended = self._base.mend(found) if request.mend and not found.well else 0
-        return ask.Verified(well=found.well, problems=problems, mended=mended)
+        return ask.Verified(
+            well=found.well or (mended > 0 and self._base.verify().well), problems=problems, mended=mended
+        )
 
 
 def _folder(root: str) -> Path:
@@ -255,15 +259,19 @@ def _folder(root: str) -> Path:
     return path.resolve()
 
 
+def _within(root: Path, paths: list[str] | None) -> list[str] | None:
+    """Paths as they are indexed by: relative to the root, without ``.`` and ``..``; those outside are left out."""
+    if paths is None:
+        return None
+    found: list[str] = []
+    for path in paths:
+        absolute = Path(os.path.normpath(root / path))
+        if absolute.is_relative_to(root):
+            found.append(absolute.relative_to(root).as_posix())
+    return found
+
+
 def _no_such_file(path: str, root: str) -> NoSuchFile:
     return NoSuchFile(
         f"{path} is not indexed in {root}", hint=f"See why: sylk index --explain {path} (from within {root})"
     )
-
-
-def _lines(path: Path) -> list[str] | None:
-    try:
-        text = text_of(path.read_bytes())
-    except OSError:
-        return None
-    return None if text is None else text.replace("\r\n", "\n").split("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from sylk_ray.knowledge import upkeep
 from sylk_ray.knowledge.carrying import Carrier
 from sylk_ray.knowledge.collections import Collections
-from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
+from sylk_ray.knowledge.embedding import Embedder, EmbedderUnavailable, StaticEmbedder
 from sylk_ray.knowledge.encoding import Prepared, encode
 from sylk_ray.knowledge.finding import DomainFound
 from sylk_ray.knowledge.gate import LeaseTerms, Verdict, facets_of
@@ -91,7 +92,7 @@ class KnowledgeBase:
             self.graph = Graph(self._database)
             self.guards = Guards(directory / "gate", self._database, terms=lease_terms)
             self.search = Seeker(self._collections, self.graph, self.guards, self.by_key, self._edges_at)
-            self._carrier = Carrier(self._database, self._collections.of)
+            self._carrier = Carrier(self._database, self._collections.of, self._encode_again)
             self._carrier.carry()
         except BaseException:
             self._database.close()
@@ -144,7 +145,12 @@ class KnowledgeBase:
         with self._writing:
             known = nodes.find(self._database, [node.id for node in given])
             fresh = [node for node in given if node.id not in known]
-            changed = [node for node in given if node.id in known and not _same(node, known[node.id])]
+            was_embedded = nodes.with_vectors(self._database, known)
+            changed = [
+                node
+                for node in given
+                if node.id in known and (not _same(node, known[node.id]) or (node.id in was_embedded) != embed)
+            ]
             rows = self._encode([*fresh, *changed], progress, prepared) if embed else _NOTHING
             now = self._clock()
             with self._write() as after:
@@ -152,6 +158,8 @@ class KnowledgeBase:
                 for place, members in _by_place(fresh, made).items():
                     after(partial(self.graph.add, place, members))
                 kept = [nodes.update(self._database, node, embed, now).key for node in changed]
+                if not embed:
+                    self._unembed([known[node.id] for node in changed if node.id in was_embedded])
                 self._note([*fresh, *changed], [*made, *kept], rows)
         return [*fresh, *changed]
 
@@ -161,6 +169,8 @@ class KnowledgeBase:
             rows = self._encode([node], None) if embed else _NOTHING
             with self._write():
                 done = nodes.update(self._database, node, embed, self._clock())
+                if not embed:
+                    self._unembed([done])
                 self._note([node], [done.key], rows)
         return done
 
@@ -381,9 +391,11 @@ class KnowledgeBase:
         """Bytes on the disk of each part."""
         sizes: dict[str, int] = {"store": 0, "vectors": 0, "gate": 0}
         for file in self.directory.rglob("*"):
-            if file.is_file():
-                part = file.relative_to(self.directory).parts[0]
-                sizes[part if part in sizes else "store"] += file.stat().st_blocks * 512
+            # Files come and go while others write.
+            with contextlib.suppress(FileNotFoundError):
+                if file.is_file():
+                    part = file.relative_to(self.directory).parts[0]
+                    sizes[part if part in sizes else "store"] += file.stat().st_blocks * 512
         return sizes
 
     def flush(self) -> None:
@@ -425,7 +437,9 @@ class KnowledgeBase:
         try:
             renewal.run(progress)
             with self._writing:
+                # What is still in the outbox is of the old model, and must not be carried out into the new vectors.
                 self._carrier.carry()
+                self._carrier.flush()
                 renewal.finish()
         except BaseException:
             renewal.abandon()
@@ -439,7 +453,13 @@ class KnowledgeBase:
         carried out, and readers of the gate are waited for."""
         with self._writing:
             if self._after is not None:
-                yield self._after.append
+                before = len(self._after)
+                try:
+                    with self._database.transaction():
+                        yield self._after.append
+                except BaseException:
+                    del self._after[before:]
+                    raise
                 return
             after = self._after = list[Callable[[], None]]()
             written = self._written = {}
@@ -492,9 +512,23 @@ class KnowledgeBase:
             return
         for (domain, scope), members in _by_place(given, range(len(given))).items():
             put = [replace(rows[at], key=keys[at]) for at in members]
-            outbox.note(self._database, Domain(domain), scope, Change(put=put))
+            model = self._collections.embedder_of(Domain(domain), scope)
+            outbox.note(self._database, Domain(domain), scope, Change(put=put, model=model.name if model else ""))
             nodes = self._written[Domain(domain)].nodes
             nodes += ((keys[at], facets_of(scope, rows[at].payload)) for at in members)
+
+    def _encode_again(self, domain: Domain, scope: str, keys: list[int]) -> list[VectorRow]:
+        some = list(nodes.by_key(self._database, keys).values())
+        try:
+            encoded = encode(some, self._collections.embedder_of(domain, scope))
+        except EmbedderUnavailable:
+            # Words must do until the scope is renewed: what was stored must be found now.
+            encoded = encode(some, None)
+        return [replace(row, key=node.key) for row, node in zip(encoded.rows, some, strict=True)]
+
+    def _unembed(self, given: Sequence[Node]) -> None:
+        for (domain, scope), keys in _by_place(given, [node.key for node in given]).items():
+            outbox.note(self._database, Domain(domain), scope, Change(remove=keys))
 
     def _edges_at(self, name: str) -> list[Edge]:
         return [*self.outgoing(name), *self.incoming(name)]

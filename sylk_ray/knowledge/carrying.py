@@ -8,6 +8,7 @@ from collections.abc import Callable
 from sylk_ray.knowledge.encoding import point_of
 from sylk_ray.knowledge.model import Domain
 from sylk_ray.knowledge.store import Database, outbox
+from sylk_ray.knowledge.store.outbox import VectorRow
 from sylk_ray.knowledge.vectors import VectorStore
 
 FLUSH_ENTRIES = 32
@@ -19,9 +20,17 @@ POINTS = 2048
 class Carrier:
     """Carries entries out in order, one at a time; any thread may ask it to."""
 
-    def __init__(self, database: Database, vectors: Callable[[Domain], VectorStore]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        vectors: Callable[[Domain], VectorStore],
+        encode_again: Callable[[Domain, str, list[int]], list[VectorRow]],
+    ) -> None:
+        """``encode_again`` gives the rows of nodes by the model that a scope is of now: what was written for another
+        model, before a crash, is not what the scope must become."""
         self._database = database
         self._vectors = vectors
+        self._encode_again = encode_again
         self._lock = threading.Lock()
         self._done = 0
         """The last entry that was carried out by this process."""
@@ -38,6 +47,8 @@ class Carrier:
                     put, gone = entry.change.put, entry.change.remove
                     if entry.change.drop:
                         store.drop(entry.scope)
+                    if put and entry.change.model not in ("", store.space_of(entry.scope).model):
+                        put = self._encode_again(entry.domain, entry.scope, [row.key for row in put])
                     for start in range(0, len(put), POINTS):
                         store.upsert(entry.scope, [point_of(row) for row in put[start : start + POINTS]])
                     if gone:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from sylk_ray.knowledge.embedding import Embedder
+from sylk_ray.knowledge.embedding import Embedder, EmbedderUnavailable
 from sylk_ray.knowledge.gate.keys import keys_of
 from sylk_ray.knowledge.lexical import weighted
 from sylk_ray.knowledge.model import Node
@@ -58,7 +58,7 @@ class Prepared(msgspec.Struct, frozen=True):
 def encode(nodes: Sequence[Node], embedder: Embedder | None) -> Encoded:
     """Without an embedder by words alone. Raises EmbedderUnavailable."""
     texts = [text_of(node) for node in nodes]
-    dense = [row.tobytes() for row in embedder.embed(texts)] if embedder else [b""] * len(texts)
+    dense = _dense(texts, embedder) if embedder else [b""] * len(texts)
     rows: list[VectorRow] = []
     keys: set[int] = set()
     for node, text, row in zip(nodes, texts, dense, strict=True):
@@ -67,6 +67,17 @@ def encode(nodes: Sequence[Node], embedder: Embedder | None) -> Encoded:
         keys |= keys_of(found)
         rows.append(VectorRow(0, row, words.indices.tobytes(), words.values.tobytes(), dict(payload_of(node))))
     return Encoded(rows, keys)
+
+
+def _dense(texts: Sequence[str], embedder: Embedder) -> list[bytes]:
+    rows = np.ascontiguousarray(embedder.embed(texts), np.float32)
+    if rows.shape != (len(texts), embedder.dimensions) or not np.isfinite(rows).all():
+        raise EmbedderUnavailable(
+            f"{embedder.name} gave vectors of shape {rows.shape} for {len(texts)} texts of {embedder.dimensions}"
+            " dimensions, or numbers that are none",
+            hint="Is it still the same model? Name another one, or give its dimensions in the settings.",
+        )
+    return [row.tobytes() for row in rows]
 
 
 def point_of(row: VectorRow) -> Point:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from sylk_ray.knowledge.collections import Collections
-from sylk_ray.knowledge.embedding.embedder import Vectors
+from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable, Vectors
 from sylk_ray.knowledge.finding import (
     DECAY,
     FAINT,
@@ -131,7 +131,13 @@ class Seeker:
     ) -> tuple[list[Hit], list[Hit]]:
         """The best by words, and the best by meaning, of one scope: keys and scores alone."""
         words, model = query_vector(text), self._collections.embedder_of(domain, scope)
-        vector = model.embed_query(text) if model else None
+        try:
+            vector = model.embed_query(text) if model else None
+        except EmbedderUnavailable:
+            # Words alone find something too, while a service is away.
+            if words is None:
+                raise
+            vector = None
         where = (only or SearchFilter()).condition()
         queries = [Query(sparse=words, k=k, where=where)] if words else []
         if vector is not None and vector.any():

@@ -75,7 +75,7 @@ def mend(database: Database, collections: Collections, found: Verification) -> i
                 msgspec.structs.replace(row, key=node.key)
                 for row, node in zip(encode(some, model).rows, some, strict=True)
             ]
-            outbox.note(database, each.domain, each.scope, Change(put=rows))
+            outbox.note(database, each.domain, each.scope, Change(put=rows, model=model.name if model else ""))
             count += len(rows)
         if each.stray:
             outbox.note(database, each.domain, each.scope, Change(remove=list(each.stray)))

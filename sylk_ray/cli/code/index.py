@@ -51,10 +51,14 @@ def index(
         raise OneThingAtATime(
             "--watch, --explain and --forget are three different things", hint="Give one of them at a time."
         )
-    root = root_of(explain.absolute().parent if explain and path == Path() and explain.parent.is_dir() else path)
+    if forget and not path.exists():
+        root = path.expanduser().absolute()
+    else:
+        root = root_of(explain.absolute().parent if explain and path == Path() and explain.parent.is_dir() else path)
     with asking(shell) as code:
         if explain is not None:
-            asked = str(explain.absolute())
+            # Links above it are followed; a link itself is what is explained.
+            asked = str(explain.absolute().parent.resolve() / explain.name)
             told = code.ask(of.Explain(path=asked, root=str(root)), of.Explained)
             shell.document(told)
             if not json:
@@ -62,6 +66,7 @@ def index(
                 shell.say(f"{explain}: {verdict}" + (f" ({told.rule})" if told.rule else ""))
             return
         if forget:
+            # Also of a folder that is not there any more.
             gone = code.ask(of.Forget(root=str(root)), of.Forgotten)
             shell.document(gone)
             if not json:

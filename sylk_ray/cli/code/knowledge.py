@@ -67,10 +67,10 @@ def verify(
     shell = Shell(home, json)
     with asking(shell) as code:
         found = code.ask(Verify(mend=mend), Verified)
-    if not found.well and not (mend and found.mended):
+    if not found.well:
         raise NotWhole("; ".join(found.problems), hint="Mend it: sylk knowledge verify --mend")
     shell.document(found)
     if not json:
-        shell.say("all parts agree" if found.well else f"mended: {found.mended} vectors made or removed")
+        shell.say(f"mended: {found.mended} vectors made or removed" if found.mended else "all parts agree")
         for problem in found.problems:
             shell.say(f"  {problem}")

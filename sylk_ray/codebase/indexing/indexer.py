@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sylk_ray.codebase.changes import Stamp, changes
+from sylk_ray.codebase.changes import Changes, Stamp, changes
 from sylk_ray.codebase.indexing.edges import edges_of
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, package_id
 from sylk_ray.codebase.outline import Outline
@@ -93,11 +93,12 @@ class Indexer:
             self._remove(found.removed, stamps)
             outlines = self._take_in([*found.added, *found.changed], found.stamps, stamps, tell)
             self._link(resolver, outlines, found.removed, tell, everything=unlinked)
-        if found.stamps != remembered or unlinked or _STAMPS not in memos:
-            self._base.note(_CODE, self.scope, {_STAMPS: _encode(found.stamps), _UNLINKED: None})
+        known = self._as_read(found, remembered, outlines)
+        if known != remembered or unlinked or _STAMPS not in memos:
+            self._base.note(_CODE, self.scope, {_STAMPS: _encode(known), _UNLINKED: None})
         return Report(
             root=self.scope,
-            files=sum(stamp.counts for stamp in found.stamps.values()),
+            files=sum(stamp.counts for stamp in known.values()),
             added=len(found.added),
             changed=len(found.changed),
             removed=len(found.removed),
@@ -105,6 +106,18 @@ class Indexer:
             broken=tuple(each.path for each in outlines if each.broken),
             seconds=time.perf_counter() - began,
         )
+
+    @staticmethod
+    def _as_read(found: Changes, remembered: Mapping[str, Stamp], outlines: Iterable[Outline]) -> dict[str, Stamp]:
+        """What to remember: of a file that could not be read just now what was known before, so that it is tried again
+        the next time."""
+        known = dict(found.stamps)
+        for path in {*found.added, *found.changed} - {outline.path for outline in outlines}:
+            if path in remembered:
+                known[path] = remembered[path]
+            else:
+                del known[path]
+        return known
 
     def _ready(self) -> Resolver:
         """The resolver as it was after the last time; made of what was read then, the first time in this process."""

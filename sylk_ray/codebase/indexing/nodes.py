@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import msgspec
 
 from sylk_ray.codebase.chunks import Chunk, cut, stands_alone
@@ -18,6 +16,7 @@ _TYPES = {
     SymbolKind.MODULE: NodeType.PACKAGE,
     SymbolKind.CONSTANT: NodeType.CONSTANT,
 }
+_ESCAPES = str.maketrans({mark: f"%{ord(mark):02X}" for mark in "%#@!~"})
 _DOC = 600
 """Characters of its documentation that a file is found by."""
 _NAMES = 200
@@ -35,7 +34,12 @@ class FileNodes(msgspec.Struct, frozen=True):
 
 def file_id(scope: str, path: str) -> str:
     """The id of a file's node."""
-    return f"{scope}!{path}"
+    return f"{scope}!{_escaped(path)}"
+
+
+def _escaped(path: str) -> str:
+    """A path without the marks that ids are made with."""
+    return path.translate(_ESCAPES)
 
 
 def symbol_id(scope: str, path: str, qualified: str) -> str:
@@ -60,12 +64,16 @@ def nodes_of(scope: str, outline: Outline, text: str) -> FileNodes:
     common: dict[str, object] = {"language": outline.language, "role": role.value, "tests": role is Role.TEST}
     searched = [_file(scope, file, outline, common)]
     named: list[Node] = []
-    taken: Counter[str] = Counter()
+    taken: set[str] = set()
     by_symbol: dict[int, str] = {}
 
     def unique(wanted: str) -> str:
-        taken[wanted] += 1
-        return wanted if taken[wanted] == 1 else f"{wanted}~{taken[wanted]}"
+        number, found = 1, wanted
+        while found in taken:
+            number += 1
+            found = f"{wanted}~{number}"
+        taken.add(found)
+        return found
 
     for number, symbol in enumerate(outline.symbols):
         by_symbol[number] = unique(symbol_id(scope, outline.path, symbol.qualified))

@@ -22,6 +22,7 @@ import msgspec
 
 from sylk_ray.codebase.indexing.nodes import nodes_of
 from sylk_ray.codebase.outline import Outline
+from sylk_ray.codebase.texts import text_at
 from sylk_ray.knowledge import Node
 from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
 from sylk_ray.knowledge.encoding import encode
@@ -69,12 +70,11 @@ def read_files(
 
     found: list[FileRead] = []
     for path in paths:
-        try:
-            text = (root / path).read_bytes().decode("utf-8", "replace")
-        except OSError:
+        text = text_at(root, path)
+        if text is None:
             continue
         outline = read(path, text, "text" if as_text else None)
-        made = nodes_of(scope, outline, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+        made = nodes_of(scope, outline, text)
         rows, keys = list[VectorRow](), set[int]()
         if embedder is not None:
             encoded = encode(made.searched, embedder)

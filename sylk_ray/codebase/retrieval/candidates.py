@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-import pathspec
-
+from sylk_ray.codebase.globs import paths_matching
 from sylk_ray.codebase.requests import Kind
 from sylk_ray.codebase.retrieval.question import Question
 from sylk_ray.codebase.retrieval.scoring import OTHER_CASE, Candidate
@@ -89,8 +88,7 @@ class Candidates:
             yield other, OTHER_CASE
 
     def _paths(self, glob: str) -> frozenset[str]:
-        spec = pathspec.GitIgnoreSpec.from_lines([glob])
-        return frozenset(path for path in self._base.paths(Domain.CODE, self._root) if spec.match_file(path))
+        return frozenset(paths_matching(self._base.paths(Domain.CODE, self._root), glob))
 
     def _where(self, language: str, allowed: frozenset[str] | None) -> Condition | None:
         few = allowed is not None and len(allowed) <= MOST_PATHS

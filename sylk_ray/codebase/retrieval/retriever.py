@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from sylk_ray.codebase.left_out import text_of
 from sylk_ray.codebase.requests import Result, Search, SearchAnswer, SmartSearch
 from sylk_ray.codebase.retrieval.candidates import Candidates
 from sylk_ray.codebase.retrieval.question import Question, read_question
 from sylk_ray.codebase.retrieval.scoring import Candidate, Ranked, rank
 from sylk_ray.codebase.retrieval.snippets import Window, fitted, merged
+from sylk_ray.codebase.texts import lines_at
 from sylk_ray.knowledge import Domain, KnowledgeBase, Node, NodeType
 from sylk_ray.knowledge.gate import No
 
@@ -117,7 +116,7 @@ class Retriever:
         best: float,
         shown: list[Window],
     ) -> tuple[Result, int] | None:
-        lines = self._lines(asked.root, each.path)
+        lines = lines_at(asked.root, each.path)
         if lines is None:
             return None
         chunks = [chunk for chunk in each.chunks if chunk.key in nodes and not _is_shown(nodes[chunk.key], shown)]
@@ -150,15 +149,6 @@ class Retriever:
             snippet=text,
         )
         return result, cost
-
-    @staticmethod
-    def _lines(root: str, path: str) -> list[str] | None:
-        try:
-            data = Path(root, path).read_bytes()
-        except OSError:
-            return None
-        text = text_of(data)
-        return None if text is None else text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
 
 
 def _planned(ranked: Sequence[Ranked], k: int, *, once: bool) -> list[Ranked]:

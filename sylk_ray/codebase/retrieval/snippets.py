@@ -12,6 +12,8 @@ from sylk_ray.knowledge.words import asked_words, words
 MOST_LINES = 40
 """Of one snippet, as long as the budget allows."""
 LEAST_LINES = 3
+WIDEST, NARROW, NARROWEST = 1200, 80, 16
+"""Characters of a line: as it is cut first, as it is cut before a line less is shown, and at the least."""
 NEAR = 3
 """Lines between two chunks that are shown as one."""
 
@@ -68,15 +70,31 @@ def narrowed(lines: Sequence[str], window: Window, question: str, most: int = MO
 
 
 def fitted(lines: Sequence[str], window: Window, question: str, budget: int) -> tuple[Window, str, int] | None:
-    """A window that costs at most ``budget`` tokens, its text and what it costs; None if not even a few lines do."""
+    """A window that costs at most ``budget`` tokens, its text and what it costs. Where not even a few lines do, long
+    ones are cut; None if the budget is for nothing."""
     most = min(window.lines, MOST_LINES)
-    while most >= min(LEAST_LINES, window.lines):
+    while most >= 1:
         chosen = narrowed(lines, window, question, most)
         text = "\n".join(lines[chosen.start - 1 : chosen.end])
         cost = tokens_of(text)
         if cost <= budget:
             return chosen, text, cost
-        most = min(most - 1, max(1, int(most * budget / cost)))
-        if most < 1:
+        if most <= LEAST_LINES:
             break
+        most = max(LEAST_LINES, min(most - 1, int(most * budget / cost)))
+    return _cut(lines, narrowed(lines, window, question, most), budget)
+
+
+def _cut(lines: Sequence[str], window: Window, budget: int) -> tuple[Window, str, int] | None:
+    width = WIDEST
+    while width >= NARROWEST:
+        some = lines[window.start - 1 : window.end]
+        text = "\n".join(line if len(line) <= width else f"{line[:width]} …" for line in some)
+        cost = tokens_of(text)
+        if cost <= budget:
+            return window, text, cost
+        if window.lines > 1 and width < NARROW:
+            window, width = Window(window.start, window.end - 1), WIDEST
+        else:
+            width //= 2
     return None

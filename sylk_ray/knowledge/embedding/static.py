@@ -14,8 +14,9 @@ import importlib.util
 import json
 import math
 import mmap
+import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,14 +42,15 @@ class StaticEmbedder:
 
     def __init__(self) -> None:
         self._tokens: dict[str, list[int]] = {}
+        self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of documents, one a row; a text without words is a row of zeros."""
         counted = [_counted(text) for text in texts]
-        self._learn({word for counts in counted for word in counts})
+        tokens = self._learn({word for counts in counted for word in counts})
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, counts in zip(rows, counted, strict=True):
-            self._sum({word: math.sqrt(times) for word, times in counts.items()}, row)
+            self._sum({word: math.sqrt(times) for word, times in counts.items()}, tokens, row)
         return to_units(rows)
 
     def embed_query(self, text: str) -> Vectors:
@@ -56,31 +58,33 @@ class StaticEmbedder:
         every = _counted(text)
         told = {word: float(times) for word, times in every.items() if word not in STOP_WORDS}
         asked = told or {word: float(times) for word, times in every.items()}
-        self._learn(set(asked))
+        tokens = self._learn(set(asked))
         row = np.zeros((1, self.dimensions), np.float32)
-        self._sum(asked, row[0])
+        self._sum(asked, tokens, row[0])
         return to_units(row)[0]
 
-    def _sum(self, weights: dict[str, float], row: Vectors) -> None:
-        tokens: list[int] = []
+    def _sum(self, weights: dict[str, float], tokens: Mapping[str, list[int]], row: Vectors) -> None:
+        every: list[int] = []
         scale: list[float] = []
         for word, weight in weights.items():
-            ids = self._tokens[word]
-            tokens += ids
+            ids = tokens[word]
+            every += ids
             scale += [weight] * len(ids)
-        if tokens:
-            np.dot(np.asarray(scale, np.float32), self._vectors[tokens].astype(np.float32), out=row)
+        if every:
+            np.dot(np.asarray(scale, np.float32), self._vectors[every].astype(np.float32), out=row)
 
-    def _learn(self, words: set[str]) -> None:
-        fresh = sorted(words - self._tokens.keys())
-        if not fresh:
-            return
-        found = self._tokenizer.encode_batch(fresh, add_special_tokens=False)
-        known = self._tokens
-        if len(known) > REMEMBERED:
-            known = {word: known[word] for word in words & known.keys()}
-        # A new dictionary, so that a thread which sums by the old one keeps its words.
-        self._tokens = known | {word: each.ids for word, each in zip(fresh, found, strict=True)}
+    def _learn(self, words: set[str]) -> Mapping[str, list[int]]:
+        """The tokens of at least these words."""
+        with self._lock:
+            fresh = sorted(words - self._tokens.keys())
+            if fresh:
+                found = self._tokenizer.encode_batch(fresh, add_special_tokens=False)
+                known = self._tokens
+                if len(known) > REMEMBERED:
+                    known = {word: known[word] for word in words & known.keys()}
+                # A new dictionary, so that a thread which sums by the old one keeps its words.
+                self._tokens = known | {word: each.ids for word, each in zip(fresh, found, strict=True)}
+            return self._tokens
 
     @cached_property
     def _vectors(self) -> npt.NDArray[np.float16]:

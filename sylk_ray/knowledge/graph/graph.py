@@ -216,19 +216,22 @@ class Graph:
         direction: Direction = "out",
         max_depth: int | None = None,
     ) -> Generator[tuple[int, int]]:
-        """(key, depth) in depth-first preorder, each once, the start first. Stop reading to stop early."""
-        seen: set[int] = set()
+        """(key, depth) in depth-first preorder, each once, the start first. Stop reading to stop early.
+
+        What is met again on a shorter way is gone through again, so that all within ``max_depth`` is found."""
+        least: dict[int, int] = {}
         stack = [(key, 0)]
         while stack:
             each, depth = stack.pop()
-            if each in seen:
+            if each in least and (max_depth is None or least[each] <= depth):
                 continue
-            seen.add(each)
-            yield each, depth
+            if each not in least:
+                yield each, depth
+            least[each] = depth
             if max_depth is not None and depth >= max_depth:
                 continue
             with self._asking(each):
-                ahead = [far for far, _ in self._steps(each, types, direction) if far not in seen]
+                ahead = [far for far, _ in self._steps(each, types, direction)]
             stack += [(far, depth + 1) for far in reversed(ahead)]
 
     def component(self, key: int, *, max_nodes: int = 1000) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,12 @@ VARIABLES = 500
 Row = tuple[Any, ...]
 
 
+class _Connection(sqlite3.Connection):
+    """One that can be referred to weakly."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Database:
     """Connections to a knowledge base's file. Errors of SQLite come out as SylkErrors that name the file."""
 
@@ -30,7 +37,9 @@ class Database:
         self._writing = threading.RLock()
         self._owner = 0
         """The thread whose transaction it is; 0 without one."""
-        self._opened: list[sqlite3.Connection] = []
+        # Weak: a reader's connection goes with its thread.
+        self._opened: weakref.WeakSet[_Connection] = weakref.WeakSet()
+        self._nested = 0
         self._guard = threading.Lock()
         with self._faults():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,10 +47,16 @@ class Database:
             self._writer.execute("PRAGMA journal_mode = WAL").fetchall()
             migrate(self._writer, path)
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    def _connect(self) -> _Connection:
+        connection = sqlite3.connect(
+            self.path,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
+        )
         with self._guard:
-            self._opened.append(connection)
+            self._opened.add(connection)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA synchronous = {'FULL' if self._power else 'NORMAL'}")
         connection.execute("PRAGMA cache_size = -16384")
@@ -58,10 +73,12 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
-        """Write: everything within happens, or nothing does. Within another one of this thread it is a part of it."""
+        """Write: everything within happens, or nothing does. Within another one of this thread it is a part of it, that
+        can fail by itself."""
         with self._writing, self._faults():
             if self._owner:
-                yield self._writer
+                with self._part():
+                    yield self._writer
                 return
             self._writer.execute("BEGIN IMMEDIATE")
             self._owner = threading.get_ident()
@@ -74,6 +91,23 @@ class Database:
                 raise
             finally:
                 self._owner = 0
+
+    @contextmanager
+    def _part(self) -> Generator[None]:
+        self._nested += 1
+        name = f"part{self._nested}"
+        self._writer.execute(f"SAVEPOINT {name}")
+        try:
+            yield
+        except BaseException:
+            if self._writer.in_transaction:
+                self._writer.execute(f"ROLLBACK TO {name}")
+                self._writer.execute(f"RELEASE {name}")
+            raise
+        else:
+            self._writer.execute(f"RELEASE {name}")
+        finally:
+            self._nested -= 1
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         """What a query answers. In a transaction of this thread it sees what that has written."""
@@ -105,6 +139,7 @@ class Database:
     def close(self) -> None:
         """Close every connection; the last one folds the write-ahead log into the file."""
         with self._writing, self._guard:
-            for connection in reversed(self._opened):
-                connection.close()
-            self._opened.clear()
+            for connection in list(self._opened):
+                if connection is not self._writer:
+                    connection.close()
+            self._writer.close()

@@ -31,6 +31,8 @@ class Change(msgspec.Struct, frozen=True, array_like=True):
     put: list[VectorRow] = []
     remove: list[int] = []
     drop: bool = False
+    model: str = ""
+    """The embedder's that ``put`` is of; empty for words alone."""
 
 
 class Pending(msgspec.Struct, frozen=True):

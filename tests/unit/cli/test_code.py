@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,6 +121,17 @@ def test_knowledge_is_verified_vacuumed_and_counted(sylk: Sylk, repo: Path) -> N
     assert _json(sylk("knowledge", "vacuum", "--json"))["after"] > 0
     stats = _json(sylk("knowledge", "stats", "--json"))
     assert stats["roots"] == {str(repo): sum(stats["nodes"]["code"].values())}
+
+
+def test_a_repository_that_is_gone_can_be_forgotten(sylk: Sylk, repo: Path) -> None:
+    assert sylk("index", repo)[0] == 0
+    shutil.rmtree(repo)
+    assert _json(sylk("index", repo, "--forget", "--json"))["nodes"] > 0
+
+
+def test_a_pattern_that_is_none_ends_with_2(sylk: Sylk, repo: Path) -> None:
+    document = _json(sylk("search", "cookie", "--repo", repo, "--path", "!", "--json"), code=2)
+    assert document["error"]["code"] == "invalid_glob"
 
 
 def test_two_searches_at_once_both_answer(start: Callable[..., subprocess.Popen[str]], repo: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from sylk_ray.codebase import requests as of
 from sylk_ray.codebase.errors import NoSuchFile, NoSuchFolder, NotIndexed
+from sylk_ray.codebase.globs import InvalidGlob
 from sylk_ray.codebase.service import CodeService
 from sylk_ray.knowledge import KnowledgeBase
 from tests.unit.codebase.repository import write_repository
@@ -163,3 +164,33 @@ def test_everything_is_counted_verified_and_vacuumed(ask: Any, root: str) -> Non
     assert ask(of.Verify()).well
     assert ask(of.Vacuum()).after > 0
     assert ask(of.Search(query="cookie", root=root)).results
+
+
+def test_a_link_that_took_a_files_place_is_not_followed(ask: Any, root: str) -> None:
+    file = Path(root, "jar/clock.py")
+    file.unlink()
+    file.symlink_to("/etc/passwd")
+    with pytest.raises(NoSuchFile):
+        ask(of.GetFile(path="jar/clock.py", root=root))
+    found = ask(of.Search(query="now", root=root))
+    assert all("root:" not in result.snippet for result in found.results)
+
+
+@pytest.mark.parametrize("pattern", ["!", "[z-a]"])
+def test_a_pattern_that_is_none_is_named(ask: Any, root: str, pattern: str) -> None:
+    with pytest.raises(InvalidGlob):
+        ask(of.ListFiles(pattern=pattern, root=root))
+    with pytest.raises(InvalidGlob):
+        ask(of.Search(query="cookie", root=root, path=pattern))
+
+
+def test_lines_end_after_they_begin(ask: Any, root: str) -> None:
+    answer = ask(of.GetFile(path="jar/clock.py", root=root, start_line=3, end_line=-1))
+    assert (answer.start_line, answer.end_line) == (3, 3)
+
+
+def test_the_same_file_by_other_ways_is_one_file(ask: Any, root: str) -> None:
+    Path(root, "new.py").write_text("def fresh(): pass\n")
+    ask(of.Index(root=root, only=["./new.py", "jar/../new.py", f"{root}/new.py", "/etc/passwd"]))
+    assert ask(of.ListFiles(pattern="new.py", root=root)).paths == ["new.py"]
+    assert len(ask(of.FindSymbol(name="fresh", root=root)).symbols) == 1

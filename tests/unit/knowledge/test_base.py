@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -313,3 +315,80 @@ def test_deleted_room_is_given_back(known: KnowledgeBase) -> None:
     known.vacuum()
     assert known.statistics().bytes < before / 4
     assert len(known.search.by_meaning("a", 100, gated=False)) == 10
+
+
+class Wide(Letters):
+    """As long as it says, whatever that is."""
+
+    def __init__(self, name: str, dimensions: int, gives: int | None = None) -> None:
+        super().__init__(name)
+        self.dimensions = dimensions
+        self._gives = gives or dimensions
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return to_units(np.pad(super().embed(texts), ((0, 0), (0, 64)))[:, : self._gives])
+
+
+def test_after_a_renewal_nothing_of_the_old_model_is_left_to_be_carried_out(tmp_path: Path) -> None:
+    with KnowledgeBase(tmp_path, embedder=Letters("old")) as base:
+        base.insert([_code("1", "aaaa")])
+    with KnowledgeBase(tmp_path, embedder=Letters("new"), former=[Letters("old")]) as base:
+        base.insert([_code("2", "bbbb")])
+        base.renew(Domain.CODE, "/repo")
+        assert base.statistics().pending == 0
+
+
+def test_what_a_crash_left_for_another_model_is_encoded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as crashed, KnowledgeBase(tmp_path, embedder=Wide("old", 8)) as base:
+        crashed.setattr(base._carrier, "carry", lambda: 0)  # noqa: SLF001
+        base.insert([_code("1", "aaaa"), _code("2", "bbbb")])
+    with KnowledgeBase(tmp_path, embedder=Wide("new", 32)) as base:
+        assert base.verify().well
+        assert _names(base.search.by_meaning("b", 1, gated=False)) == ["2"]
+
+
+def test_vectors_of_another_width_are_refused_before_anything_is_stored(tmp_path: Path) -> None:
+    with KnowledgeBase(tmp_path, embedder=Wide("odd", 8, gives=9)) as base:
+        with pytest.raises(EmbedderUnavailable, match="shape"):
+            base.insert([_code("1", "aaaa")])
+        assert base.select() == []
+    with KnowledgeBase(tmp_path, embedder=Wide("odd", 8)) as base:
+        base.insert([_code("1", "aaaa")])
+
+
+def test_a_part_of_a_batch_that_fails_leaves_nothing_when_it_is_caught(known: KnowledgeBase) -> None:
+    with known.batch():
+        known.insert([_code("1", "aaaa")])
+        with pytest.raises(DuplicateNode):
+            known.insert([_code("2", "bbbb"), _code("1", "cccc")])
+    assert [node.id for node in known.select()] == ["1"]
+    assert known.verify().well
+
+
+def test_a_node_that_is_embedded_no_more_is_not_found_and_the_other_way_round(known: KnowledgeBase) -> None:
+    known.put([_code("1", "aaaa")])
+    known.put([_code("1", "aaaa")], embed=False)
+    assert known.search.by_words("aaaa") == []
+    assert known.verify().well
+    known.put([_code("1", "aaaa")])
+    assert _names(known.search.by_words("aaaa")) == ["1"]
+    known.update(_code("1", "bbbb"), embed=False)
+    assert known.verify().well
+
+
+def test_threads_that_ended_leave_no_connection(known: KnowledgeBase) -> None:
+    known.insert([_code("1", "aaaa")])
+    for _ in range(30):
+        asking = threading.Thread(target=known.get, args=("1",))
+        asking.start()
+        asking.join()
+    gc.collect()
+    assert len(known._database._opened) <= 3  # noqa: SLF001
+
+
+def test_while_the_embedder_is_away_words_are_searched(known: KnowledgeBase) -> None:
+    known.insert([_code("1", "aaaa")])
+    assert isinstance(known.embedder, Letters)
+    known.embedder.works = False
+    words, meaning = known.search.both_ways("aaaa", 5, domain=Domain.CODE, scope="/repo")
+    assert (len(words), meaning) == (1, [])

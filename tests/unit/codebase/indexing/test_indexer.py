@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sylk_ray.codebase.indexing import Indexer, Progress, external_id, file_id, package_id, symbol_id
+from sylk_ray.codebase.indexing import Indexer, Progress, external_id, file_id, package_id, readers, symbol_id
+from sylk_ray.codebase.texts import lines_at
 from sylk_ray.knowledge import Domain, KnowledgeBase, NodeType
 from tests.unit.codebase.repository import write_repository
 from tests.unit.knowledge.test_base import Letters
@@ -182,3 +183,38 @@ def test_step_by_step_is_the_same_as_at_once(
     with KnowledgeBase(folder / "once", embedder=Letters()) as base:
         Indexer(base, root).sync()
         assert _state(base, root) == steps
+
+
+def test_names_and_paths_with_the_marks_of_ids_do_not_meet(base: KnowledgeBase, tmp_path: Path) -> None:
+    root = tmp_path / "odd"
+    root.mkdir()
+    (root / "a.py").write_text("def foo(): pass\n")
+    (root / "a.py#foo").write_text("def foo(): pass\n")
+    (root / "b.md").write_text("# A\n\none\n\n# A\n\ntwo\n\n# A~2\n\nthree\n")
+    (root / "b.md@A").write_text("text\n")
+    assert Indexer(base, root).sync().added == 4
+    assert base.verify().well
+
+
+def test_a_file_that_could_not_be_read_is_tried_again(
+    base: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexer = Indexer(base, root)
+    with monkeypatch.context() as blind:
+        at = readers.text_at
+        blind.setattr(readers, "text_at", lambda folder, path: None if path == "jar/clock.py" else at(folder, path))
+        indexer.sync()
+    assert base.find([file_id(str(root), "jar/clock.py")]) == {}
+    assert indexer.sync().added == 1
+    assert base.get(symbol_id(str(root), "jar/clock.py", "now"))
+
+
+def test_old_line_ends_and_encodings_are_read_as_they_are_shown(base: KnowledgeBase, tmp_path: Path) -> None:
+    root = tmp_path / "old"
+    root.mkdir()
+    (root / "mac.py").write_bytes(b"def one():\r    pass\r\rdef two():\r    pass\r")
+    (root / "latin.py").write_bytes("# Gr\xf6\xdfe\n".encode("latin-1") + b"def three():\n    pass\n" * 9)
+    Indexer(base, root).sync()
+    assert base.get(symbol_id(str(root), "mac.py", "two")).metadata["start"] == 4
+    assert lines_at(str(root), "mac.py")[3] == "def two():"  # type: ignore[index]
+    assert any("Gr\xf6\xdfe" in node.content for node in base.select(path="latin.py"))

@@ -186,3 +186,15 @@ def test_what_no_file_says_is_answered_without_a_search(root: Path, tmp_path: Pa
         assert (answer.status, answer.results, answer.tokens) == ("no_matches", [], 0)
         assert answer.hint
         assert base.search.searched == searched
+
+
+def test_a_hit_in_a_long_line_is_shown_in_part(tmp_path: Path) -> None:
+    root = tmp_path / "repo"
+    root.mkdir()
+    (root / "README.md").write_text("# Jar\n\n" + "cookies are kept in a jar until they are old " * 300 + "\n")
+    with KnowledgeBase(tmp_path / "known") as base:
+        Indexer(base, root).sync()
+        for budget in (20, 400, 4000):
+            answer = Retriever(base).search(Search(query="cookies", root=str(root), budget=budget))
+            assert (answer.status, len(answer.results)) == ("found", 1)
+            assert 0 < answer.tokens <= budget

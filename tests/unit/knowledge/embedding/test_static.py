@@ -69,3 +69,21 @@ def test_missing_files_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(EmbedderUnavailable) as caught:
         StaticEmbedder().embed(["x"])
     assert "pip install" in caught.value.hint
+
+
+def test_threads_learn_words_at_once() -> None:
+    embedder, wrong = StaticEmbedder(), list[BaseException]()
+
+    def work(number: int) -> None:
+        try:
+            for step in range(40):
+                embedder.embed([f"zq{number}x{step}y{each} and more" for each in range(5)])
+        except KeyError as problem:
+            wrong.append(problem)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

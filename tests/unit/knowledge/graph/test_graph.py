@@ -182,3 +182,10 @@ def test_kept_in_step_is_the_same_as_loaded_anew(
     for key in world.keys.values():
         assert world.graph.neighbours(key, depth=3) == fresh.neighbours(key, depth=3)
     world.database.close()
+
+
+def test_depth_first_finds_all_within_the_depth(world: World) -> None:
+    world.node(*"abcd")
+    world.edge("ab", "bc", "cd", "ac")
+    found = world.graph.depth_first(world.keys["a"], max_depth=2)
+    assert sorted(world.names(k for k, _ in found)) == ["a", "b", "c", "d"]
