@@ -20,9 +20,11 @@ PROCESS = Path(__file__).with_name("gate_process.py")
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is done to them, and what they must have done meanwhile."""
+    """How much is done to them, and what they must have done meanwhile. A machine that is busy with something else may
+    take longer."""
 
     seconds: float = 10.0
+    most_seconds: float = 90.0
     readers: int = 3
     least_acknowledged: int = 100
     least_refused: int = 100
@@ -87,20 +89,34 @@ def directory() -> Iterator[Path]:
         yield Path(made)
 
 
+def _told(directory: Path) -> dict[str, list[str]]:
+    return {name: (directory / name).read_text().split() for name in ("stored", "acknowledged", "refused", "wrong")}
+
+
+def _enough(directory: Path, processes: Processes) -> bool:
+    told = _told(directory)
+    return (
+        len(told["acknowledged"]) >= BUDGET.least_acknowledged
+        and len(told["refused"]) >= BUDGET.least_refused
+        and processes.kills >= BUDGET.least_kills
+    )
+
+
+@pytest.mark.timeout(180)
 def test_no_reader_refuses_what_was_acknowledged(directory):
     seed = int(os.environ.get("STRESS_SEED", random.randrange(10**6)))
     print(f"STRESS_SEED={seed}")
     chance = random.Random(seed)
     processes = Processes(directory, chance)
     try:
-        until = time.monotonic() + BUDGET.seconds
-        while time.monotonic() < until:
+        began = time.monotonic()
+        while time.monotonic() - began < (BUDGET.seconds if _enough(directory, processes) else BUDGET.most_seconds):
             time.sleep(chance.uniform(0.2, 1.2))
             chance.choices([processes.kill_reader, processes.kill_writer, processes.stop_one], [3, 2, 3])[0]()
     finally:
         processes.end()
 
-    told = {name: (directory / name).read_text().split() for name in ("stored", "acknowledged", "refused", "wrong")}
+    told = _told(directory)
     print({name: len(lines) for name, lines in told.items()}, f"{processes.kills} kills")
     assert told["wrong"] == []
     assert len(told["acknowledged"]) >= BUDGET.least_acknowledged
