@@ -26,7 +26,7 @@ class Budget:
 
     kills: int = int(os.environ.get("STRESS_KNOWLEDGE_KILLS", "5"))
     latest_s: float = 4.0
-    opening_s: float = 20.0
+    opening_s: float = 5.0
 
 
 BUDGET = Budget()
