@@ -7,6 +7,7 @@ Source: gitignore(5).
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +38,8 @@ class IgnoreFile:
             if line.strip() and not line.startswith("#"):
                 try:
                     GitIgnoreSpec.from_lines([line])
-                except ValueError:
+                except (ValueError, re.error):
+                    # Git takes a line that is no pattern for one that matches nothing.
                     continue
                 patterns.append(line)
                 self._rules.append(IgnoreRule(shown_as, number, line.strip()))

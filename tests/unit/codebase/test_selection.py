@@ -209,3 +209,10 @@ def test_a_thousand_files_are_walked_in_well_under_a_tenth_of_a_second_of_work(t
         best = min(best, time.process_time() - start)
     assert len(found) == 1001
     assert best < 0.1
+
+
+def test_a_line_that_is_no_pattern_matches_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("[z-a]\n!\n*.tmp\n")
+    for name in ("a.py", "b.tmp"):
+        (tmp_path / name).write_text("x = 1\n")
+    assert [found.path for found in Selection(tmp_path).walk() if found.path != ".gitignore"] == ["a.py"]
