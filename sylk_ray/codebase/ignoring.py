@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from pathspec import GitIgnoreSpec
 
@@ -25,6 +25,10 @@ class IgnoreRule(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.pattern}"
+
+
+_FOLDER = "ps_d"
+"""The group of pathspec's expressions that is there when what is below a match would match too."""
 
 
 class IgnoreFile:
@@ -43,16 +47,24 @@ class IgnoreFile:
                     continue
                 patterns.append(line)
                 self._rules.append(IgnoreRule(shown_as, number, line.strip()))
-        self._spec = GitIgnoreSpec.from_lines(patterns)
+        self._patterns = tuple(GitIgnoreSpec.from_lines(patterns).patterns)
 
     def verdict(self, path: str) -> tuple[bool, IgnoreRule] | None:
         """Whether it leaves a path out (True) or takes it in again (False); None if it says nothing."""
-        if not self._rules:
-            return None
-        result = self._spec.check_file(path[len(self.base) :])
-        if result.include is None or result.index is None:
-            return None
-        return result.include, self._rules[result.index]
+        inner = path[len(self.base) :]
+        for rule, pattern in zip(reversed(self._rules), reversed(self._patterns), strict=True):
+            regex = cast("re.Pattern[str] | None", pattern.regex)
+            if pattern.include is not None and regex is not None and _matches(regex, inner):
+                return pattern.include, rule
+        return None
+
+
+def _matches(regex: re.Pattern[str], path: str) -> bool:
+    """Whether a pattern is of this path itself. That it is of a folder above says nothing here: folders are asked for
+    one by one, from the top, and what is in one that is left out is never asked for."""
+    if _FOLDER not in regex.groupindex:
+        return regex.search(path) is not None
+    return any(match.end() == len(path) for match in regex.finditer(path))
 
 
 class Ignoring:
