@@ -12,7 +12,7 @@ import msgspec
 from sylk_ray.codebase import requests as ask
 from sylk_ray.codebase.errors import NoSuchFile, NoSuchFolder, NotIndexed
 from sylk_ray.codebase.globs import paths_matching
-from sylk_ray.codebase.indexing import Indexer, Progress
+from sylk_ray.codebase.indexing import STATE, Indexer, Progress
 from sylk_ray.codebase.names import Names, shown_of
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Progressed
 from sylk_ray.codebase.retrieval import Retriever
@@ -81,10 +81,8 @@ class CodeService:
                 return ask.Vacuumed(before=before, after=self._base.statistics().bytes)
 
     def is_known(self, root: str) -> bool:
-        """Whether anything of a root is indexed."""
-        return bool(self._base.select(domain=_CODE, scope=root, types=[NodeType.FILE], limit=1)) or bool(
-            self._base.memos(_CODE, root, "state:")
-        )
+        """Whether a root is indexed, or has begun to be."""
+        return bool(self._base.memos(_CODE, root, STATE))
 
     # Looking
 

@@ -7,7 +7,7 @@
 Files are stored some dozens at a time, and are searched from then on; edges follow when all were read.
 """
 
-from sylk_ray.codebase.indexing.indexer import Indexer, Progress, Report
+from sylk_ray.codebase.indexing.indexer import STATE, Indexer, Progress, Report
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, package_id, symbol_id
 
-__all__ = ["Indexer", "Progress", "Report", "external_id", "file_id", "package_id", "symbol_id"]
+__all__ = ["STATE", "Indexer", "Progress", "Report", "external_id", "file_id", "package_id", "symbol_id"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 
 TOGETHER = 48
 """Files that are read and stored in one transaction: searchable from then on."""
-_STATE = "state:"
-_STAMPS = "state:stamps"
-_UNLINKED = "state:unlinked"
+STATE = "state:"
+"""What the names of the memos begin with that say how far an indexing is; there is one from the first time on."""
+_KNOWN = f"{STATE}known"
+_UNLINKED = f"{STATE}unlinked"
 """Is there from the first change that is stored until the last edge is: after a crash all is linked again."""
+_STAMP = "stamp:"
 _OUTLINE = "outline:"
 _CODE = Domain.CODE
 
 _encode = msgspec.msgpack.Encoder().encode
-_stamps = msgspec.msgpack.Decoder(dict[str, Stamp]).decode
+_stamp = msgspec.msgpack.Decoder(Stamp).decode
 _outline = msgspec.msgpack.Decoder(Outline).decode
 
 
@@ -81,21 +83,23 @@ class Indexer:
         """
         began = time.perf_counter()
         tell = progress or _tell_nobody
-        memos = self._base.memos(_CODE, self.scope, _STATE)
-        remembered = _stamps(memos[_STAMPS]) if _STAMPS in memos else {}
-        unlinked = _UNLINKED in memos
+        state = self._base.memos(_CODE, self.scope, STATE)
+        remembered = self._remembered()
+        unlinked = _UNLINKED in state
         found = changes(self.selection, remembered, only=only)
         outlines: list[Outline] = []
         if found or unlinked:
             resolver = self._ready()
             self._base.note(_CODE, self.scope, {_UNLINKED: b""})
-            stamps = dict(remembered)
-            self._remove(found.removed, stamps)
-            outlines = self._take_in([*found.added, *found.changed], found.stamps, stamps, tell)
+            self._remove(found.removed, remembered.keys())
+            outlines = self._take_in([*found.added, *found.changed], found.stamps, tell)
             self._link(resolver, outlines, found.removed, tell, everything=unlinked)
         known = self._as_read(found, remembered, outlines)
-        if known != remembered or unlinked or _STAMPS not in memos:
-            self._base.note(_CODE, self.scope, {_STAMPS: _encode(known), _UNLINKED: None})
+        if known != remembered or state.keys() != {_KNOWN}:
+            stored = remembered | {outline.path: known[outline.path] for outline in outlines}
+            changed = {path: stamp for path, stamp in known.items() if stored.get(path) != stamp}
+            gone = dict.fromkeys(remembered.keys() - known.keys() - set(found.removed))
+            self._base.note(_CODE, self.scope, _stamped(changed | gone) | {_KNOWN: b"", _UNLINKED: None})
         return Report(
             root=self.scope,
             files=sum(stamp.counts for stamp in known.values()),
@@ -106,6 +110,10 @@ class Indexer:
             broken=tuple(each.path for each in outlines if each.broken),
             seconds=time.perf_counter() - began,
         )
+
+    def _remembered(self) -> dict[str, Stamp]:
+        bodies = self._base.memos(_CODE, self.scope, _STAMP)
+        return {name.removeprefix(_STAMP): _stamp(body) for name, body in bodies.items()}
 
     @staticmethod
     def _as_read(found: Changes, remembered: Mapping[str, Stamp], outlines: Iterable[Outline]) -> dict[str, Stamp]:
@@ -129,23 +137,21 @@ class Indexer:
             self._resolver.update(known, manifests=self._manifests(outline.path for outline in known))
         return self._resolver
 
-    def _remove(self, paths: Sequence[str], stamps: dict[str, Stamp]) -> None:
+    def _remove(self, paths: Sequence[str], known: Collection[str]) -> None:
         if not paths:
             return
         with self._base.batch():
             for path in paths:
                 self._base.delete(node.id for node in self._base.select(domain=_CODE, scope=self.scope, path=path))
-                stamps.pop(path, None)
-            folders = {_folder(path) for path in paths} - {_folder(path) for path in stamps}
+            folders = {_folder(path) for path in paths} - {_folder(path) for path in set(known) - set(paths)}
             self._base.delete(package_id(self.scope, folder) for folder in folders)
-            self._base.note(_CODE, self.scope, {f"{_OUTLINE}{path}": None for path in paths})
-            self._base.note(_CODE, self.scope, {_STAMPS: _encode(stamps)})
+            outlines = {f"{_OUTLINE}{path}": None for path in paths}
+            self._base.note(_CODE, self.scope, outlines | _stamped(dict.fromkeys(paths)))
 
     def _take_in(
         self,
         paths: Sequence[str],
         fresh: Mapping[str, Stamp],
-        stamps: dict[str, Stamp],
         tell: Callable[[Progress], None],
     ) -> list[Outline]:
         from sylk_ray.codebase.indexing.readers import Readers
@@ -160,13 +166,13 @@ class Indexer:
                 rows = {node.id: row for file in files for node, row in zip(file.searched, file.rows, strict=False)}
                 prepared = Prepared(embedder.name, rows, {key for file in files for key in file.keys}) if rows else None
                 now = [file.outline for file in files]
-                stamps |= {outline.path: fresh[outline.path] for outline in now}
                 with self._base.batch():
                     self._forget_what_is_gone([each.path for each in now], {node.id for node in (*searched, *named)})
                     self._base.put(searched, prepared=prepared)
                     self._base.put(named, embed=False)
                     memos = {f"{_OUTLINE}{outline.path}": _encode(outline) for outline in now}
-                    self._base.note(_CODE, self.scope, memos | {_STAMPS: _encode(stamps)})
+                    stamps = {outline.path: fresh[outline.path] for outline in now}
+                    self._base.note(_CODE, self.scope, memos | _stamped(stamps))
                 outlines += now
                 tell(Progress("reading", len(outlines), len(paths)))
         return outlines
@@ -253,6 +259,11 @@ class Indexer:
             content=folder,
             metadata={"folder": folder},
         )
+
+
+def _stamped(stamps: Mapping[str, Stamp | None]) -> dict[str, bytes | None]:
+    """Stamps as memos, one a file, so that taking in a file does not write of all others."""
+    return {f"{_STAMP}{path}": None if stamp is None else _encode(stamp) for path, stamp in stamps.items()}
 
 
 def _folder(path: str) -> str:
