@@ -83,6 +83,13 @@ class Asking:
             self.index(root, quietly=True)
 
 
+def looked_up(shell: Shell, root: Path, request: AnyRequest, kind: type[A], *, refresh: bool) -> A:
+    """The answer about a root, after what has changed in it was taken in."""
+    with asking(shell) as code:
+        code.refresh(root, refresh=refresh)
+        return code.ask(request, kind)
+
+
 @contextmanager
 def asking(shell: Shell) -> Generator[Asking]:
     """Open the knowledge of the state directory, or reach who owns it; other commands are answered meanwhile."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sylk_ray.cli.code.asking import Refresh, Repo, asking, root_of
+from sylk_ray.cli.code.asking import Refresh, Repo, looked_up, root_of
 from sylk_ray.cli.code.names import Name, nothing_called
 from sylk_ray.cli.shell import Home, Json, Shell
 
@@ -82,10 +82,8 @@ def _graph(
     from sylk_ray.codebase.requests import Dependencies, DependencyGraph
 
     root = root_of(repo)
-    with asking(shell) as code:
-        code.refresh(root, refresh=refresh)
-        asked = Dependencies(name=name, root=str(root), reverse=reverse, depth=depth, limit=limit)
-        found = code.ask(asked, DependencyGraph)
+    asked = Dependencies(name=name, root=str(root), reverse=reverse, depth=depth, limit=limit)
+    found = looked_up(shell, root, asked, DependencyGraph, refresh=refresh)
     if not found.roots:
         raise nothing_called(name, found.near, root)
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sylk_ray.cli.code.asking import Refresh, Repo, asking, root_of
+from sylk_ray.cli.code.asking import Refresh, Repo, looked_up, root_of
 from sylk_ray.cli.shell import Home, Json, Shell
 from sylk_ray.errors import InputError
 
@@ -43,9 +43,7 @@ def symbol(
 
     shell = Shell(home, json)
     root = root_of(repo)
-    with asking(shell) as code:
-        code.refresh(root, refresh=refresh)
-        found = code.ask(FindSymbol(name=name, root=str(root), kind=kind), Symbols)
+    found = looked_up(shell, root, FindSymbol(name=name, root=str(root), kind=kind), Symbols, refresh=refresh)
     if not found.symbols:
         raise nothing_called(name, found.near, root)
     shell.document(found)
@@ -76,9 +74,7 @@ def usages(
 
     shell = Shell(home, json)
     root = root_of(repo)
-    with asking(shell) as code:
-        code.refresh(root, refresh=refresh)
-        found = code.ask(FindUsages(name=name, root=str(root), limit=limit), Usages)
+    found = looked_up(shell, root, FindUsages(name=name, root=str(root), limit=limit), Usages, refresh=refresh)
     if not found.definitions:
         raise nothing_called(name, found.near, root)
     shell.document(found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sylk_ray.cli.code.asking import Refresh, Repo, asking, root_of
+from sylk_ray.cli.code.asking import Refresh, Repo, looked_up, root_of
 from sylk_ray.cli.shell import Home, Json, Shell
 from sylk_ray.errors import InputError
 
@@ -59,12 +59,9 @@ def search(
     shell = Shell(home, json)
     if not any(letter.isalnum() for letter in query):
         raise NothingAsked("the query has no word", hint='Say what to look for: sylk search "where is it parsed"')
-    asked = Search(
-        query=query, root=str(root_of(repo)), k=k, kind=kind, language=_language(lang), path=path, budget=budget
-    )
-    with asking(shell) as code:
-        code.refresh(root_of(repo), refresh=refresh)
-        answer = code.ask(asked, SearchAnswer)
+    root = root_of(repo)
+    asked = Search(query=query, root=str(root), k=k, kind=kind, language=_language(lang), path=path, budget=budget)
+    answer = looked_up(shell, root, asked, SearchAnswer, refresh=refresh)
     shell.document(told(answer))
     if not json:
         _show(shell, answer)
