@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,18 +22,17 @@ from sylk_ray.knowledge.finding import DomainFound
 from sylk_ray.knowledge.gate import LeaseTerms, Verdict, facets_of
 from sylk_ray.knowledge.graph import Graph
 from sylk_ray.knowledge.guarding import Guards, Written
-from sylk_ray.knowledge.model import Conflict, Domain, Edge, EdgeType, Node, NodeType, Provenance
+from sylk_ray.knowledge.looking import Looking
+from sylk_ray.knowledge.model import Conflict, Domain, Edge, Node, Provenance
 from sylk_ray.knowledge.seeking import Seeker
 from sylk_ray.knowledge.store import (
     Database,
-    StoreStatistics,
     edges,
     generations,
     memos,
     nodes,
     outbox,
     records,
-    statistics,
 )
 from sylk_ray.knowledge.store.outbox import Change, VectorRow
 from sylk_ray.knowledge.upkeep import Renewal, Verification
@@ -49,7 +48,7 @@ Progress = Callable[[int, int], None]
 """Called with how many are done and how many there are."""
 
 
-class KnowledgeBase:
+class KnowledgeBase(Looking):
     """Nodes with their vectors and edges, in a directory that one process owns. Threads may share it.
 
     A write that has returned is found by id, by vector and by graph, and denied by no gate, whatever happens to the
@@ -83,7 +82,7 @@ class KnowledgeBase:
         """What it adds for the gate to know."""
         self._ownership = Ownership(directory)
         try:
-            self._database = Database(directory / "knowledge.db", power=power)
+            super().__init__(Database(directory / "knowledge.db", power=power))
         except BaseException:
             self._ownership.release()
             raise
@@ -201,65 +200,6 @@ class KnowledgeBase:
             after(partial(self.graph.forget, (domain.value, scope)))
         return len(keys)
 
-    def get(self, name: str) -> Node:
-        """The node with an id. Raises UnknownNode."""
-        return nodes.get(self._database, name)
-
-    def find(self, names: Iterable[str]) -> dict[str, Node]:
-        """Those of these ids that there are."""
-        return nodes.find(self._database, names)
-
-    def by_key(self, keys: Iterable[int]) -> dict[int, Node]:
-        """Those of these keys that there are."""
-        return nodes.by_key(self._database, keys)
-
-    def briefs(self, keys: Iterable[int]) -> dict[int, Node]:
-        """As ``by_key``, without their contents: a third of the time."""
-        return nodes.briefs(self._database, keys)
-
-    def names_in(self, domain: Domain, scope: str, paths: Iterable[str]) -> list[tuple[str, str]]:
-        """(path, name) of what is defined at these paths."""
-        return nodes.names_in(self._database, domain, scope, paths)
-
-    def names(self, domain: Domain, scope: str, *, limit: int) -> list[str]:
-        """The names of what a scope defines, each once."""
-        return nodes.names(self._database, domain, scope, limit)
-
-    def other_cases(self, domain: Domain, scope: str, name: str) -> list[str]:
-        """The names in a scope that differ from one in the case of their letters alone."""
-        return nodes.other_cases(self._database, domain, scope, name)
-
-    def paths(self, domain: Domain, scope: str) -> list[str]:
-        """Every path of a scope at which a node stands, in order."""
-        return nodes.paths_of(self._database, domain, scope)
-
-    def select(
-        self,
-        *,
-        domain: Domain | None = None,
-        types: Collection[NodeType] = (),
-        scope: str | None = None,
-        path: str | None = None,
-        name: str | None = None,
-        content_hash: str | None = None,
-        limit: int | None = None,
-    ) -> list[Node]:
-        """Nodes with all that is given, in the order in which they were stored."""
-        return nodes.select(
-            self._database,
-            domain=domain,
-            types=types,
-            scope=scope,
-            path=path,
-            name=name,
-            digest=content_hash,
-            limit=limit,
-        )
-
-    def unreferred(self, domain: Domain, scope: str, kind: NodeType) -> list[str]:
-        """The ids of the nodes of a type that no edge leads to."""
-        return nodes.unreferred(self._database, domain, scope, kind)
-
     def touch(self, name: str) -> None:
         """Note that a node was used. Raises UnknownNode."""
         nodes.touch(self._database, name, self._clock())
@@ -283,10 +223,6 @@ class KnowledgeBase:
             after(partial(self.graph.disconnect, gone))
         return len(gone)
 
-    def edges_among(self, keys: Collection[int], types: Collection[EdgeType]) -> list[tuple[int, int, float]]:
-        """(source, target, weight) of the edges of these types that join these nodes."""
-        return edges.among(self._database, keys, types)
-
     def relink(self, domain: Domain, scope: str, path: str, wanted: Sequence[Edge]) -> None:
         """Make these the edges from all nodes that stand at a path; what is there already is not written again.
 
@@ -307,31 +243,11 @@ class KnowledgeBase:
         """Remove all edges from one node to another; returns how many there were."""
         return self.disconnect(edge.id for edge in self.edges_between(source, target))
 
-    def edge(self, number: int) -> Edge | None:
-        """The edge with a number."""
-        return edges.get(self._database, number)
-
-    def edges_between(self, source: str, target: str) -> list[Edge]:
-        """The edges from one node to another."""
-        return edges.between(self._database, source, target)
-
-    def outgoing(self, name: str, types: Collection[EdgeType] = ()) -> list[Edge]:
-        """The edges from a node, of any type or of these."""
-        return edges.outgoing(self._database, name, types)
-
-    def incoming(self, name: str, types: Collection[EdgeType] = ()) -> list[Edge]:
-        """The edges to a node, of any type or of these."""
-        return edges.incoming(self._database, name, types)
-
     # Where it comes from, and what contradicts it
 
     def attribute(self, sources: Sequence[Provenance]) -> list[int]:
         """Note where nodes come from. Raises UnknownNode; then none is noted."""
         return records.attribute(self._database, sources)
-
-    def provenance(self, name: str) -> list[Provenance]:
-        """Where a node comes from."""
-        return records.provenance_of(self._database, name)
 
     def report(self, conflict: Conflict) -> int:
         """Note that two nodes contradict each other; returns the conflict's number. Raises UnknownNode."""
@@ -341,15 +257,7 @@ class KnowledgeBase:
         """Note how a conflict was settled; false if there is none with this number."""
         return records.resolve(self._database, number, resolution, self._clock())
 
-    def conflicts(self, name: str | None = None, *, open_only: bool = False) -> list[Conflict]:
-        """The conflicts of a node, or all."""
-        return records.conflicts_of(self._database, name, open_only=open_only)
-
     # What those who fill it remember
-
-    def memos(self, domain: Domain, scope: str, prefix: str = "") -> dict[str, bytes]:
-        """The memos of a scope whose names begin so, by name, in order."""
-        return memos.read(self._database, domain, scope, prefix)
 
     def note(self, domain: Domain, scope: str, given: Mapping[str, bytes | None]) -> None:
         """Write memos, and remove those that are None, in the transaction that is open or in one of their own. They
@@ -378,10 +286,6 @@ class KnowledgeBase:
         """Everything written within happens, or nothing does; it is found by vector and graph when it has ended."""
         with self._write():
             yield
-
-    def statistics(self) -> StoreStatistics:
-        """How much there is."""
-        return statistics(self._database)
 
     def count_vectors(self) -> dict[str, int]:
         """How many vectors each domain has."""
