@@ -53,6 +53,10 @@ class Looking:
             limit=limit,
         )
 
+    def ids_at(self, domain: Domain, scope: str, path: str) -> list[str]:
+        """The ids of the nodes that stand at a path."""
+        return nodes.ids_at(self._database, domain, scope, path)
+
     def paths(self, domain: Domain, scope: str) -> list[str]:
         """Every path of a scope at which a node stands, in order."""
         return nodes.paths_of(self._database, domain, scope)

@@ -142,7 +142,7 @@ class Indexer:
             return
         with self._base.batch():
             for path in paths:
-                self._base.delete(node.id for node in self._base.select(domain=_CODE, scope=self.scope, path=path))
+                self._base.delete(self._base.ids_at(_CODE, self.scope, path))
             folders = {_folder(path) for path in paths} - {_folder(path) for path in set(known) - set(paths)}
             self._base.delete(package_id(self.scope, folder) for folder in folders)
             outlines = {f"{_OUTLINE}{path}": None for path in paths}
@@ -179,8 +179,7 @@ class Indexer:
 
     def _forget_what_is_gone(self, paths: Sequence[str], kept: set[str]) -> None:
         for path in paths:
-            before = self._base.select(domain=_CODE, scope=self.scope, path=path)
-            gone = [node.id for node in before if node.id not in kept]
+            gone = [name for name in self._base.ids_at(_CODE, self.scope, path) if name not in kept]
             if gone:
                 self._base.delete(gone)
 

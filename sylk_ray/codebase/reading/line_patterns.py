@@ -8,7 +8,6 @@ from sylk_ray.codebase.reading.source import HASHES, SLASHES, CommentStyle
 
 _DASHES = CommentStyle(line=("--",), block=("/*", "*/"))
 _SEMICOLONS = CommentStyle(line=(";",), block=("#|", "|#"))
-_PERCENTS = CommentStyle(line=("%",), block=None)
 _STARS = CommentStyle(line=("//",), block=("(*", "*)"))
 _DOTTED = r"[\w$]+(?:\.[\w$]+)*"
 _COLONS = r"[\w$]+(?:::[\w$]+)*"

@@ -74,6 +74,3 @@ class KeyFilter:
             return cls(header + bytes(_ffi.buffer(made.Fingerprints, made.ArrayLength)))
         finally:
             _lib.binary_fuse8_free(made)
-
-
-EMPTY = KeyFilter.build(np.empty(0, dtype=np.uint64))

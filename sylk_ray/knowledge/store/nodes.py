@@ -195,6 +195,14 @@ def keys_of(database: Database, names: Iterable[str]) -> dict[str, tuple[int, Do
     return {name: (key, Domain(domain), scope) for name, key, domain, scope in rows}
 
 
+def ids_at(database: Database, domain: Domain, scope: str, path: str) -> list[str]:
+    """The ids of the nodes that stand at a path."""
+    rows = database.rows(
+        "SELECT id FROM nodes WHERE scope = ? AND path = ? AND domain = ?", (scope, path, domain.value)
+    )
+    return [name for (name,) in rows]
+
+
 def with_vectors(database: Database, names: Iterable[str]) -> set[str]:
     """Those of these ids whose nodes have vectors."""
     return {name for (name,) in database.rows_in("SELECT id FROM nodes WHERE embedded AND id IN ({})", names)}

@@ -392,3 +392,12 @@ def test_while_the_embedder_is_away_words_are_searched(known: KnowledgeBase) -> 
     known.embedder.works = False
     words, meaning = known.search.both_ways("aaaa", 5, domain=Domain.CODE, scope="/repo")
     assert (len(words), meaning) == (1, [])
+
+
+def test_all_edges_from_one_node_to_another_are_removed_at_once(known: KnowledgeBase) -> None:
+    known.insert([_code("1"), _code("2")])
+    known.connect([Edge(source="1", target="2", type=kind) for kind in (EdgeType.CALLS, EdgeType.REFERENCES)])
+    known.connect([Edge(source="2", target="1", type=EdgeType.CALLS)])
+    assert known.disconnect_between("1", "2") == 2
+    assert [(edge.source, edge.target) for edge in known.outgoing("2")] == [("2", "1")]
+    assert known.outgoing("1") == []
