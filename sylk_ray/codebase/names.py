@@ -50,7 +50,7 @@ class Names:
         usages = [
             Usage(
                 path=source.path,
-                line=int(edge.metadata.get("line", 0)),
+                line=line,
                 within=str(source.metadata.get("qualified", "")),
                 how=edge.type.value,
                 of=label_of(target),
@@ -58,6 +58,7 @@ class Names:
             )
             for target in targets
             for edge, source in self._with_nodes(self._base.incoming(target.id, _USES), outwards=False)
+            for line in edge.metadata.get("lines") or (0,)
         ]
         usages.sort(key=lambda usage: (-usage.confidence, usage.path, usage.line))
         near = [] if targets else self._near(asked.name)

@@ -26,7 +26,7 @@ def edges_of(scope: str, path: str, resolver: Resolver) -> list[Edge]:
             target=end(link.target_path, link.target_symbol),
             type=link.type,
             weight=link.confidence,
-            metadata={"line": link.line},
+            metadata={"lines": list(link.lines)},
         )
         for link in resolver.links_of(path)
     ]
@@ -35,7 +35,7 @@ def edges_of(scope: str, path: str, resolver: Resolver) -> list[Edge]:
             source=file_id(scope, path),
             target=external_id(scope, module),
             type=EdgeType.IMPORTS,
-            metadata={"line": line},
+            metadata={"lines": [line]},
         )
         for module, line in resolver.external_modules(path)
     ]

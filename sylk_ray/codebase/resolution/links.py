@@ -20,8 +20,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     its top level), CONTAINS (a type or module and its members)."""
     confidence: float
     """In (0, 1]: 1 where nothing is guessed."""
-    line: int
-    """In the source's file."""
+    lines: tuple[int, ...]
+    """In the source's file, in the order in which they were read."""
 
 
 class Place(msgspec.Struct, frozen=True):

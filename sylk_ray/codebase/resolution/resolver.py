@@ -223,16 +223,18 @@ class Resolver:
     ) -> None:
         key = (symbol, target, of)
         known = found.get(key)
-        if known is None or known.confidence < sure:
-            found[key] = Link(
-                source_path=path,
-                source_symbol=symbol,
-                target_path=target.path,
-                target_symbol=target.symbol,
-                type=of,
-                confidence=sure,
-                line=known.line if known else line,
-            )
+        if known is not None and known.confidence >= sure and line in known.lines:
+            return
+        before = known.lines if known else ()
+        found[key] = Link(
+            source_path=path,
+            source_symbol=symbol,
+            target_path=target.path,
+            target_symbol=target.symbol,
+            type=of,
+            confidence=max(sure, known.confidence) if known else sure,
+            lines=before if line in before else (*before, line),
+        )
 
 
 def _is_prototype(symbol: Symbol) -> bool:

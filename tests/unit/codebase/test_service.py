@@ -194,3 +194,12 @@ def test_the_same_file_by_other_ways_is_one_file(ask: Any, root: str) -> None:
     ask(of.Index(root=root, only=["./new.py", "jar/../new.py", f"{root}/new.py", "/etc/passwd"]))
     assert ask(of.ListFiles(pattern="new.py", root=root)).paths == ["new.py"]
     assert len(ask(of.FindSymbol(name="fresh", root=root)).symbols) == 1
+
+
+def test_every_line_that_uses_a_name_is_told(ask: Any, root: str) -> None:
+    Path(root, "often.py").write_text(
+        "from jar.clock import now\n\n\ndef often():\n    now()\n    later = now()\n    return now()\n"
+    )
+    ask(of.Index(root=root))
+    usages = ask(of.FindUsages(name="now", root=root)).usages
+    assert [use.line for use in usages if use.path == "often.py" and use.how == "calls"] == [5, 6, 7]
