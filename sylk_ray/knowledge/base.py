@@ -363,6 +363,7 @@ class KnowledgeBase(Looking):
                         yield self._after.append
                 except BaseException:
                     del self._after[before:]
+                    self.graph.reset()
                     raise
                 return
             after = self._after = list[Callable[[], None]]()
@@ -375,6 +376,7 @@ class KnowledgeBase(Looking):
                         fresh = generations.advance(self._database, written)
                 versions = self.guards.written(written, fresh)
             except BaseException:
+                self.graph.reset()
                 if fresh:
                     self.guards.doubt()
                 raise

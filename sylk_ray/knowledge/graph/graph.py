@@ -158,6 +158,15 @@ class Graph:
         with self._lock:
             self._loaded.discard(scope)
 
+    def reset(self) -> None:
+        """What was loaded may be of a transaction that did not happen: load anew what is asked for next."""
+        with self._lock:
+            self.__dict__.pop("_graph", None)
+            self._index.clear()
+            self._arcs.clear()
+            self._loaded.clear()
+            self._paths.clear()
+
     @property
     def size(self) -> tuple[int, int]:
         """Nodes and edges that are loaded."""

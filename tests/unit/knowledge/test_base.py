@@ -401,3 +401,20 @@ def test_all_edges_from_one_node_to_another_are_removed_at_once(known: Knowledge
     assert known.disconnect_between("1", "2") == 2
     assert [(edge.source, edge.target) for edge in known.outgoing("2")] == [("2", "1")]
     assert known.outgoing("1") == []
+
+
+def test_the_graph_forgets_what_it_saw_of_a_batch_that_failed(known: KnowledgeBase) -> None:
+    known.insert([_code("1")])
+    key = known.get("1").key
+
+    def fail() -> None:
+        with known.batch():
+            known.insert([_code("2")])
+            known.connect([Edge(source="1", target="2", type=EdgeType.CALLS)])
+            assert len(known.graph.neighbours(key)) == 1
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert known.graph.neighbours(key) == {}
+    assert known.graph.size == (1, 0)
