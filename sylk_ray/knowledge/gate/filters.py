@@ -53,7 +53,9 @@ class KeyFilter:
         self.buffer = buffer
         self.size = values["Size"]
         """How many keys are in it."""
-        self._bytes = _ffi.from_buffer("uint8_t[]", buffer)
+        # Of an array, not of the buffer: up to 3.12 the garbage collector may clear a memoryview whose buffer another
+        # object has, and the interpreter then crashes (CPython issue 77894).
+        self._bytes = _ffi.from_buffer("uint8_t[]", np.frombuffer(buffer, np.uint8))
         self._filter = _ffi.new("binary_fuse8_t *", {**values, "Fingerprints": self._bytes + _HEADER.size})
         self._contain = _lib.binary_fuse8_contain
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -66,3 +69,28 @@ def test_a_filter_is_read_where_its_bytes_are():
 def test_bytes_that_are_no_filter_are_refused(damage):
     with pytest.raises(SnapshotDamaged):
         KeyFilter(damage(bytes(KeyFilter.build(keys(100)).buffer)))
+
+
+_GARBAGE = """
+import gc
+import numpy as np
+from sylk_ray.knowledge.gate import KeyFilter
+
+class Cycle:
+    pass
+
+def leave() -> None:
+    filter = KeyFilter(memoryview(KeyFilter.build(np.arange(1000, dtype=np.uint64)).buffer))
+    cycle = Cycle()
+    cycle.filter = filter
+    cycle.itself = cycle
+
+for _ in range(20):
+    leave()
+    assert gc.collect()
+"""
+
+
+def test_a_filter_in_a_cycle_of_garbage_is_collected():
+    done = subprocess.run([sys.executable, "-c", _GARBAGE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
