@@ -356,6 +356,7 @@ class KnowledgeBase(Looking):
         """A transaction; what it is given is called when the outermost one has been committed, and then the outbox is
         carried out, and readers of the gate are waited for."""
         with self._writing:
+            loads = self.graph.loads
             if self._after is not None:
                 before = len(self._after)
                 try:
@@ -363,7 +364,7 @@ class KnowledgeBase(Looking):
                         yield self._after.append
                 except BaseException:
                     del self._after[before:]
-                    self.graph.reset()
+                    self.graph.undo(loads)
                     raise
                 return
             after = self._after = list[Callable[[], None]]()
@@ -376,7 +377,7 @@ class KnowledgeBase(Looking):
                         fresh = generations.advance(self._database, written)
                 versions = self.guards.written(written, fresh)
             except BaseException:
-                self.graph.reset()
+                self.graph.undo(loads)
                 if fresh:
                     self.guards.doubt()
                 raise

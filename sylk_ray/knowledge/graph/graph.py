@@ -38,6 +38,8 @@ class Graph:
         self._loaded: set[tuple[str, str]] = set()
         self._lock = threading.RLock()
         self._paths: PathCache = PathCache()
+        self.loads = 0
+        """How often something was loaded."""
 
     @cached_property
     def _graph(self) -> rustworkx.PyDiGraph[int, Arc]:
@@ -85,6 +87,7 @@ class Graph:
             )
             self._join(Joined(number, one, other, EdgeType(kind), weight) for number, one, other, kind, weight in rows)
         self._loaded |= scopes
+        self.loads += 1
         self._paths.clear()
 
     def _joined(self, scopes: set[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -158,9 +161,12 @@ class Graph:
         with self._lock:
             self._loaded.discard(scope)
 
-    def reset(self) -> None:
-        """What was loaded may be of a transaction that did not happen: load anew what is asked for next."""
+    def undo(self, loads: int) -> None:
+        """A transaction did not happen that began after so many ``loads``. If anything was loaded since, it may be of
+        what did not happen: what is asked for next is loaded anew."""
         with self._lock:
+            if loads == self.loads:
+                return
             self.__dict__.pop("_graph", None)
             self._index.clear()
             self._arcs.clear()
