@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from actors.knowledge_messages import AskCodebase, CodebaseAnswer, takes_long
+from actors.gate_owner import GateOwner
+from actors.knowledge_messages import AskCodebase, CodebaseAnswer, GateConfirms, Leased, RenewLease, takes_long
 from sylk_ray.codebase.serving import Codebase, open_codebase
 from sylk_ray.codebase.serving.frames import Failed
 from sylk_ray.errors import SylkError
@@ -29,6 +30,7 @@ class Knowledge(Agent[None]):
     async def on_activate(self, ctx: Context) -> None:
         """Open what is known, so that others can be answered; whoever asks is told when that does not go."""
         self._ctx = ctx
+        self._gate = GateOwner(ctx)
         self._codebase: Codebase | None = None
         self._opening: asyncio.Task[Codebase] | None = None
         self._quick = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="knowledge")
@@ -59,6 +61,19 @@ class Knowledge(Agent[None]):
         except SylkError as error:
             return CodebaseAnswer(Failed.of(error))
         return CodebaseAnswer(answer)
+
+    @handler(concurrent=True)
+    async def renew_lease(self, message: RenewLease, ctx: Context) -> Leased:
+        """A lease for a cell that searches; none when another process owns the knowledge."""
+        base = (await self._opened()).base
+        return Leased() if base is None else await self._gate.lease(base.guards, message.asked, ctx.sender)
+
+    @handler(concurrent=True)
+    async def gate_confirms(self, message: GateConfirms, ctx: Context) -> None:
+        """A cell knows what was published."""
+        base = self._codebase.base if self._codebase is not None else None
+        if base is not None:
+            await self._gate.confirm(base.guards, message.said)
 
     async def _opened(self) -> Codebase:
         """All who come while it is being opened wait for the same. Raises what ``open_codebase`` does."""

@@ -37,7 +37,7 @@ async def ask(request: Request, front: Reach) -> Response:
     """Ask about an indexed codebase, or have one indexed: `{"type": "Search", "query": "…", "root": "/repo"}`. `root`
     is absolute; the paths in answers are relative to it. An answer's `type` says what it is. The first request of a
     runtime takes a few seconds, for the knowledge agent begins with it."""
-    return answer(await ask_codebase(front.ask, _request_of(await request.body())))
+    return answer(await ask_codebase(front.ask, _request_of(await request.body()), cell=front.host.cell))
 
 
 def _request_of(body: bytes) -> AnyRequest:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sylk_ray.runtime.clock import Clock
     from sylk_ray.runtime.host import Host
     from sylk_ray.runtime.leases import Leases
+    from sylk_ray.runtime.shelf import Shelf
     from sylk_ray.runtime.slots import AgentInfo
 
 ReplyT = TypeVar("ReplyT")
@@ -106,6 +107,11 @@ class Context:
     def leases(self) -> Leases:
         """What this cell holds of FairShare."""
         return self._host.leases
+
+    @property
+    def shelf(self) -> Shelf:
+        """Large bytes that this cell shares with others, and what they share."""
+        return self._host.shelf
 
     @property
     def journal(self) -> Journal:

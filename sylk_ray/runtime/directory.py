@@ -12,8 +12,10 @@ from sylk_ray.messaging import SHARED, Address, Message, Request, said_by
 ROUTER = "router"
 FLEET = Address(SHARED, "fleet", "main")
 SYSTEM_CELL = "system"
-EVERYWHERE = "leases"
-"""The role of a shared agent that each cell has one of, named after the cell."""
+DESK = "leases"
+GATE = "gate"
+EVERYWHERE = frozenset({DESK, GATE})
+"""Roles of shared agents that each cell has one of, named after the cell."""
 OF_THEIR_OWN = frozenset({"knowledge"})
 """Roles of shared agents that have a cell to themselves. The fleet makes it when it is first asked where it is."""
 
@@ -112,7 +114,7 @@ class Directory:
         """The cell of an address, if it is known; shared agents live in the system cell unless told otherwise."""
         if address.session != SHARED or address.role in OF_THEIR_OWN:
             return self._routes.get(address)
-        if address.role == EVERYWHERE:
+        if address.role in EVERYWHERE:
             return address.name
         return self._routes.get(address) or self._shared.get(address.role, SYSTEM_CELL)
 

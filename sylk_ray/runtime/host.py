@@ -46,6 +46,7 @@ from sylk_ray.runtime.reception import Reception
 from sylk_ray.runtime.residence import Residence
 from sylk_ray.runtime.roles import Roles
 from sylk_ray.runtime.running import Runner
+from sylk_ray.runtime.shelf import LocalShelf, Shelf
 from sylk_ray.runtime.slots import AgentInfo, Slot
 from sylk_ray.runtime.transport import Transport
 
@@ -70,6 +71,7 @@ class Host:
         clock: Clock,
         settings: Settings,
         metrics: MetricsSink | None = None,
+        shelf: Shelf | None = None,
     ) -> None:
         self.cell = cell
         self.clock = clock
@@ -77,6 +79,7 @@ class Host:
         self.directory = Directory()
         self.meter = Meter()
         self.metrics: MetricsSink = metrics or NoMetrics()
+        self.shelf: Shelf = shelf or LocalShelf(cell)
         self.on_peer_lost: list[Callable[[str], None]] = []
         """Called with the name of each cell that died."""
         self._roles = roles

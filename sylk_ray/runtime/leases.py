@@ -36,7 +36,7 @@ from sylk_ray.messaging import Request as Asking
 from sylk_ray.messaging.trace import NO_TRAIL, follow
 from sylk_ray.runtime.agent import Agent, handler
 from sylk_ray.runtime.context import Context
-from sylk_ray.runtime.directory import EVERYWHERE as DESK
+from sylk_ray.runtime.directory import DESK
 
 FAIR_SHARE = Address(SHARED, "fair_share", "main")
 HEARTBEAT_S = 1.0

@@ -99,6 +99,36 @@ async def test_it_is_found_from_the_gateway_and_by_commands_at_once(codebase, sy
     assert await codebase.pid() in {process.pid for process in holders(codebase.home)}
 
 
+async def test_what_is_nowhere_is_answered_where_it_is_asked_however_much_is_written(codebase, root):
+    await codebase.ask("Index", root=root)
+
+    async def owners_answers() -> float:
+        stats = await codebase.ask("Stats")
+        return stats["gate"]["code.noes"] + stats["gate"]["code.maybes"]
+
+    async def goes_no_further() -> bool:
+        before = await owners_answers()
+        found = await codebase.ask("Search", query="zyxwv", root=root)
+        assert found["status"] == "no_matches"
+        return await owners_answers() == before
+
+    await codebase.runtime.until(goes_no_further, bool)
+    before = await owners_answers()
+    for letter in "abcdefgh":
+        assert (await codebase.ask("Search", query=f"qwertz{letter}", root=root))["status"] == "no_matches"
+        (Path(root) / f"fresh_{letter}.py").write_text(f"def qwertz{letter}():\n    return 1\n")
+        await codebase.ask("Index", root=root)
+        found = await codebase.ask("Search", query=f"qwertz{letter}", root=root)
+        assert found["results"][0]["path"] == f"fresh_{letter}.py"
+    assert await owners_answers() == before + 8  # those that found something
+    # Whoever owns the knowledge next is followed as well, and nothing of it is denied meanwhile.
+    os.kill(await codebase.pid(), signal.SIGKILL)
+    for letter in "abcdefgh":
+        found = await codebase.ask("Search", query=f"qwertz{letter}", root=root)
+        assert found["results"][0]["path"] == f"fresh_{letter}.py"
+    await codebase.runtime.until(goes_no_further, bool)
+
+
 def nodes_in(home: Path) -> int:
     """How many are in the database by now, whoever has it open."""
     with contextlib.closing(sqlite3.connect(f"file:{home}/knowledge/knowledge.db?mode=ro", uri=True)) as database:

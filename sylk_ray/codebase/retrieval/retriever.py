@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from sylk_ray.codebase.nothing import nothing_found
 from sylk_ray.codebase.requests import Result, Search, SearchAnswer, SmartSearch
 from sylk_ray.codebase.retrieval.candidates import Candidates
 from sylk_ray.codebase.retrieval.question import Question, read_question
@@ -53,14 +54,17 @@ class Retriever:
                 found = candidates.find(question, kind=asked.kind, language=asked.language, path=asked.path)
                 ranked = rank(question, found, candidates)
                 results = self._results(asked, question, ranked)
+        took_ms = round((self._now() - began) * 1000, 3)
+        elsewhere = [domain.value for domain in self._base.also_exists_in(asked.query, Domain.CODE)]
+        if not results:
+            return nothing_found(asked, hint, elsewhere, took_ms)
         return SearchAnswer(
             query=asked.query,
-            status="found" if results else "no_matches",
-            took_ms=round((self._now() - began) * 1000, 3),
+            status="found",
+            took_ms=took_ms,
             tokens=sum(cost for _, cost in results),
-            also_exists_in=[domain.value for domain in self._base.also_exists_in(asked.query, Domain.CODE)],
+            also_exists_in=elsewhere,
             results=[result for result, _ in results],
-            hint="" if results else hint,
             budget=asked.budget,
         )
 

@@ -79,6 +79,12 @@ class Gate:
             return NO_NODE
         return MAYBE
 
+    def has(self, domain: str, where: Condition) -> bool:
+        """Whether a node seems to meet a condition. Neither answer is certain."""
+        readable = self._domains.get(domain)
+        view = readable.view if readable is not None else None
+        return view is not None and view.may_allow(where)
+
     def also_exists_in(self, text: str, besides: str) -> list[str]:
         """Other domains that seem to have all of the words: worth a hint."""
         keys = query_keys(text)

@@ -138,10 +138,10 @@ class Guard:
             self._publisher.confirmed(said)
             self._changed.notify_all()
 
-    def snapshot(self) -> tuple[bytes, int, bytes]:
-        """Epoch, version and content of what readers read."""
+    def snapshot(self) -> tuple[bytes, int, bytes] | None:
+        """Epoch, version and content of what readers read; none as long as something is not known."""
         with self._changed:
-            return self._publisher.epoch, self._publisher.base, self._publisher.snapshot
+            return (self._publisher.epoch, self._publisher.base, self._publisher.snapshot) if self.sure else None
 
     # Building
 
@@ -157,6 +157,9 @@ class Guard:
             with self._changed:
                 reading = anew or not self.sure or self._wants_reading()
                 gone, doubts = self._gone, self._doubts
+                if reading:
+                    # What is read has its own version: it may have more than what readers have of the last one.
+                    self._publisher.publish(())
                 rebuilding = self._publisher.begin_rebuild()
             built = rebuilding.build(*_collected(stored())) if reading else rebuilding.build()
             with self._changed:

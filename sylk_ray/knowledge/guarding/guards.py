@@ -127,9 +127,10 @@ class Guards:
         """What such a reader answers."""
         self._domains[domain].confirmed(said)
 
-    def snapshot(self, domain: Domain) -> tuple[bytes, int, bytes]:
-        """Epoch, version and content of what readers of a domain read."""
-        return self._domains[domain].snapshot()
+    def snapshots(self) -> dict[Domain, tuple[bytes, int, bytes]]:
+        """Epoch, version and content of what readers of each domain read, where it is known."""
+        every = {domain: guard.snapshot() for domain, guard in self._domains.items()}
+        return {domain: snapshot for domain, snapshot in every.items() if snapshot is not None}
 
     # Built
 

@@ -13,6 +13,7 @@ from sylk_ray.config import Settings
 from sylk_ray.home import session_directory
 from sylk_ray.runtime.clock import SystemClock
 from sylk_ray.runtime.cluster.metrics import RayMetrics
+from sylk_ray.runtime.cluster.shelf import RayShelf
 from sylk_ray.runtime.cluster.transport import RayTransport
 from sylk_ray.runtime.host import Host
 from sylk_ray.runtime.journal import SqliteJournals
@@ -26,8 +27,9 @@ Service = Callable[[Host], Awaitable[Callable[[], Awaitable[None]]]]
 class Body:
     """Apart from ``Cell`` because a Ray actor with threads may have no coroutine methods."""
 
-    def __init__(self, host: Host, watchdog: Watchdog, title: Callable[[], str]) -> None:
+    def __init__(self, host: Host, shelf: RayShelf, watchdog: Watchdog, title: Callable[[], str]) -> None:
         self.host = host
+        self.shelf = shelf
         self.watchdog = watchdog
         self._title = title
         self._chores: list[asyncio.Task[None]] = []
@@ -36,7 +38,7 @@ class Body:
     @classmethod
     async def start(cls, cell: str, settings: Settings, title: Callable[[], str], service: str = "") -> Body:
         """Begin; ``title`` tells what the cell holds, ``service`` is ``module:function`` of a Service."""
-        metrics = RayMetrics()
+        metrics, shelf = RayMetrics(), RayShelf()
         host = Host(
             cell,
             roles=Roles.installed(settings.extra_roles),
@@ -47,13 +49,14 @@ class Body:
             clock=SystemClock(),
             settings=settings,
             metrics=metrics,
+            shelf=shelf,
         )
         watchdog = Watchdog(
             asyncio.get_running_loop(),
             report_s=settings.watchdog_report_s,
             blocked=lambda name, seconds: metrics.blocked(_role_in(name), seconds),
         )
-        body = cls(host, watchdog, title)
+        body = cls(host, shelf, watchdog, title)
         watchdog.start()
         body._chores = [
             asyncio.create_task(body._report(settings.metrics_every_s)),

@@ -165,6 +165,11 @@ class Cell:
         )
 
     @ray.method(concurrency_group="control")
+    def shelved(self, name: str) -> list[Any]:
+        """The reference of what this cell has on its shelf under a name, if it has."""
+        return self._body.shelf.references(name)
+
+    @ray.method(concurrency_group="control")
     def peer_lost(self, cell: str) -> None:
         """Another cell died: whatever waits for it fails now, and not at its deadline."""
         self._loop.call_soon_threadsafe(self._host.peer_lost, cell)

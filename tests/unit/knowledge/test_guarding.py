@@ -247,6 +247,29 @@ def test_a_transaction_of_which_nobody_knows_how_it_ended_is_not_denied(
     assert refused(known, "kubernetes")
 
 
+def test_readers_learn_what_only_reading_the_store_has_told(
+    known: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known.insert([node("1", "parser")])
+    known.guards.rebuild()
+    reader = Reader()
+    follow(known, reader)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(known.guards, "written", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            known.insert([node("2", "mailbox")])
+    assert Domain.CODE not in known.guards.snapshots()
+    known.guards.rebuild()
+    follow(known, reader)
+    gate = Gate({"code": reader})
+    assert gate.check("code", "mailbox") is MAYBE
+    assert isinstance(gate.check("code", "kubernetes"), No)
+
+
 def test_a_batch_that_fails_leaves_the_gate_sure(known: KnowledgeBase) -> None:
     known.insert([node("1", "parser")])
     fail(known, node("2", "mailbox"))
@@ -303,7 +326,7 @@ def test_nothing_that_was_acknowledged_is_denied_while_others_write_and_filters_
 def follow(base: KnowledgeBase, reader: Reader) -> None:
     grant = base.guards.granted(Domain.CODE, reader.renew())
     assert grant is not None
-    whole = base.guards.snapshot(Domain.CODE)[2] if reader.needs_snapshot(grant) else None
+    whole = base.guards.snapshots()[Domain.CODE][2] if reader.needs_snapshot(grant) else None
     said = reader.accept(grant, whole)
     assert said is not None
     base.guards.confirmed(Domain.CODE, said)
