@@ -206,7 +206,8 @@ class Reader:
     ) -> Symbol:
         """A definition, which what follows up to its end stands within unless ``enter`` is False.
 
-        ``body`` is the offset at which its signature ends; without one the field of the body is asked for.
+        ``body`` is the offset at which its signature ends; without one the field of the body is asked for. Without a
+        name it is of no use, and forgotten.
         """
         start, line = at.start, at.line
         if self.wrapper and self.wrapper.start <= start and at.end <= self.wrapper.end:
@@ -233,6 +234,9 @@ class Reader:
             doc=doc or above,
             exported=not self.hidden and self.rules.exported(name, signature) if exported is None else exported,
         )
+        if not name:
+            # The grammar has put in what the text lacks.
+            return symbol
         self.symbols.append(symbol)
         if uses and kind is not SymbolKind.MODULE:
             self._use_types(symbol, at.line + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sylk_ray.codebase.languages import GRAMMARS, LANGUAGES
@@ -102,6 +102,7 @@ _TEXTS = st.one_of(st.text(max_size=200), st.lists(_PIECES, max_size=60).map(" "
 
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(LANGUAGES), _TEXTS)
+@example("cpp", "A,class")
 def test_any_text_in_any_language_gives_an_outline_within_its_lines(language: str, text: str) -> None:
     outline = read("some/file", text, language)
     assert outline.language == language
