@@ -13,6 +13,7 @@ import pytest
 
 from actors.coordinator import Coordinator
 from actors.fair_share import FairShareAgent
+from actors.gate import GateKeeper
 from actors.knowledge import Knowledge
 from actors.session_router import SessionRouter
 from actors.topics import Topics
@@ -240,6 +241,7 @@ class Runtime:
                 "topics": Topics,
                 "gateway": GatewayAgent,
                 "knowledge": Knowledge,
+                "gate": GateKeeper,
                 "fragile": Fragile,
             }
         )
