@@ -25,6 +25,7 @@ when a text mentions them, with their domain, or when they are asked for, and go
 skill_token_budget. Source: the spec's "Progressive Skill Disclosure".
 """
 
+from sylk_ray.llm.tokens import TokenizerMissing, count_tokens
 from sylk_ray.skills.calling import call, run
 from sylk_ray.skills.control import CONTROL, SkillContext
 from sylk_ray.skills.definition import skill
@@ -46,7 +47,7 @@ from sylk_ray.skills.model import Parameter, Skill, Tier
 from sylk_ray.skills.problems import SkillProblem
 from sylk_ray.skills.registry import Registry
 from sylk_ray.skills.repository import load_repository
-from sylk_ray.skills.tokens import TokenizerMissing, count_tokens, tokens_of
+from sylk_ray.skills.tokens import tokens_of
 
 __all__ = [
     "CONTROL",
