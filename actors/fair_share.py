@@ -167,4 +167,9 @@ def capacity_of(resources: Resources, ctx: Context) -> Capacity:
             limits[f"model:{name}"] = float(provider.calls)
         if provider.tokens_per_minute is not None:
             limits[f"tokens:{name}"] = provider.tokens_per_minute
+    for name, model in settings.models.items():
+        if model.concurrency is not None:
+            limits[f"model:{name}"] = float(model.concurrency)
+        if model.tokens_per_minute is not None:
+            limits[f"tokens:{name}"] = model.tokens_per_minute
     return Capacity({"pipelines": float(settings.max_pipelines), "cpu": slots, **limits})

@@ -6,11 +6,22 @@ rest, the environment winning. Every process of the runtime gets the same frozen
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -48,6 +59,104 @@ class Provider(BaseModel):
     """Input and output together."""
 
 
+_LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Model(BaseModel):
+    """A model that agents may think with, and what is to be known of it.
+
+    Its key is never written here: ``api_key_env`` names an environment variable, ``api_key_file`` a file that nobody
+    else may read.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    provider: Literal["openai", "anthropic", "replay"] = "openai"
+    """What is spoken: OpenAI's chat completions (so do vLLM, Ollama, llama.cpp, LM Studio and OpenRouter), Anthropic's
+    messages, or nothing, answers being read from a recording."""
+    base_url: str = ""
+    """Up to what comes before ``/chat/completions`` or ``/messages``; without it the provider's own."""
+    model: str = ""
+    """As the provider calls it."""
+    api_key_env: str = ""
+    api_key_file: Path | None = None
+    insecure: bool = False
+    """Whether it may be reached by plain HTTP beyond this machine, where others can read the key and what is said."""
+    context_window: Annotated[int, Field(ge=512)] | None = None
+    """Tokens, input and output together."""
+    max_tokens: Annotated[int, Field(ge=1)] = 4096
+    """Of one reply, where the request does not say."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """Where the request does not say; without it the provider's own."""
+    price_in: Price | None = None
+    """Of a million tokens, in any one currency."""
+    price_out: Price | None = None
+    price_cached: Price | None = None
+    """Of a million input tokens that the provider had cached; without it ``price_in``."""
+    concurrency: Annotated[int, Field(ge=1)] | None = None
+    """Calls at once, over all sessions."""
+    tokens_per_minute: Positive | None = None
+    """Input and output together, over all sessions."""
+    limits_of: Annotated[str, Field(pattern=f"^$|{PROVIDER}")] = ""
+    """An entry of ``providers`` whose limits it shares with other models, instead of its own."""
+    first_token_s: Positive = 300.0
+    """How long the first token may take: a slow machine reads a long prompt for minutes."""
+    stall_s: Positive = 60.0
+    """How long a reply that has begun may stand still."""
+    record: Path | None = None
+    """A file that exchanges are added to, without keys."""
+    recording: Path | None = None
+    """What ``provider: replay`` answers from."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_key(cls, given: Any) -> Any:
+        for name in ("api_key", "key", "token") if isinstance(given, dict) else ():
+            if name in given:
+                raise ValueError(
+                    f"{name}: a key is not kept in the settings; put it into an environment variable and name that in "
+                    "api_key_env, or into a file of mode 0600 and name that in api_key_file"
+                )
+        return given  # pyright: ignore[reportUnknownVariableType]
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.api_key_env and not _ENVIRONMENT_NAME.fullmatch(self.api_key_env):
+            raise ValueError("api_key_env: this is no name of an environment variable; is it the key itself?")
+        if self.api_key_env and self.api_key_file:
+            raise ValueError("api_key_env and api_key_file are both given: which one holds the key?")
+        if self.provider == "replay":
+            if self.recording is None:
+                raise ValueError("recording: a replay needs the file that it answers from")
+        elif not self.model:
+            raise ValueError("model: say what the provider calls it")
+        if self.base_url:
+            _check_address(self.base_url, insecure=self.insecure)
+        if self.limits_of and (self.concurrency or self.tokens_per_minute):
+            raise ValueError("limits_of: the model's own concurrency and tokens_per_minute would not hold")
+        return self
+
+
+def _check_address(base_url: str, *, insecure: bool) -> None:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("base_url: give an address such as http://127.0.0.1:11434/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("base_url: give no user, password, query or fragment with it")
+    if parts.scheme == "http" and not insecure and not _LOOPBACK.fullmatch(parts.hostname):
+        raise ValueError(f"base_url: {parts.hostname} is another machine; use https, or say `insecure: true`")
+
+
+def _names_of(given: object) -> object:
+    return (given,) if isinstance(given, str) else given
+
+
+Chain = Annotated[tuple[str, ...], BeforeValidator(_names_of), Field(min_length=1)]
+
+
 class EmbeddingService(BaseModel):
     """A service that embeds: any OpenAI-compatible ``/embeddings``. Without a ``base_url`` the built-in one is used."""
 
@@ -79,7 +188,7 @@ SETTINGS_FILE = "settings.yaml"
 class Settings(BaseSettings):
     """How a runtime behaves. Times are seconds, sizes are in the unit that their name says."""
 
-    model_config = SettingsConfigDict(env_prefix="SYLK_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="SYLK_", extra="forbid", frozen=True, hide_input_in_errors=True)
 
     home: Path = Field(default_factory=default_home)
     density: Literal["packed", "session", "dedicated"] = "packed"
@@ -121,6 +230,12 @@ class Settings(BaseSettings):
     cpu_slots_per_cpu: Annotated[float, Field(gt=0)] = 2.0
     providers: dict[Annotated[str, Field(pattern=PROVIDER)], Provider] = {}
     """What each provider of models bears: ``{anthropic: {calls: 8, tokens_per_minute: 400000}}``."""
+    models: dict[Annotated[str, Field(pattern=PROVIDER)], Model] = {}
+    """What agents may think with: ``{fast: {base_url: "http://127.0.0.1:11434/v1", model: qwen3}}``. None is fine."""
+    model_for: dict[str, Chain] = {}
+    """By role or category the models to use, each in place of those before it that do not answer:
+    ``{architect: [large, fast], quick: fast, default: fast}``. ``default`` is for all that are not named; without it,
+    they use the models in the order in which they are written."""
     hooks: dict[str, bool] = {}
     """Which hooks are on: ``{context-injector: false}``. A hook that is not named is as it was declared."""
     repository_skills: bool = False
@@ -134,6 +249,18 @@ class Settings(BaseSettings):
     """Which start of the runtime this is; set by whoever starts it."""
     extra_roles: dict[str, str] = {}
     """Roles beyond the installed ones, as ``module:Class``."""
+
+    @model_validator(mode="after")
+    def _models_are_there(self) -> Self:
+        for name, model in self.models.items():
+            if model.limits_of and model.limits_of not in self.providers:
+                raise ValueError(f"models.{name}.limits_of: {model.limits_of} is not among the providers")
+            if name in self.providers and (model.concurrency or model.tokens_per_minute):
+                raise ValueError(f"models.{name}: limits are given here and in providers.{name}; give them once")
+        for role, chain in self.model_for.items():
+            if unknown := [name for name in chain if name not in self.models]:
+                raise ValueError(f"model_for.{role}: {unknown[0]} is not among the models")
+        return self
 
     @classmethod
     def settings_customise_sources(

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from actors import fair_share as fair_share_module
-from sylk_ray.config import Provider, Settings, load_settings
+from sylk_ray.config import Model, Provider, Settings, load_settings
 from sylk_ray.errors import InputError
 from sylk_ray.fairness import Group, SessionView
 from sylk_ray.runtime import leases as leases_module
@@ -25,7 +25,8 @@ async def cells(tmp_path, monkeypatch) -> AsyncIterator[Cells]:
     FakeFleet.sessions = []
     (tmp_path / "sessions" / "s").mkdir(parents=True)
     providers = {"fast": Provider(calls=4, tokens_per_minute=6_000)}
-    made = Cells(Settings(home=tmp_path, cpu_slots=2, providers=providers))
+    models = {"small": Model(model="m", concurrency=3, tokens_per_minute=900), "free": Model(model="n")}
+    made = Cells(Settings(home=tmp_path, cpu_slots=2, providers=providers, models=models))
     for name in ("system", "a", "b"):
         made.start(name)
     yield made
@@ -218,7 +219,9 @@ async def test_a_closed_sessions_tokens_are_on_disk_and_it_is_seen_no_more(cells
 async def test_what_a_provider_bears_comes_from_the_settings(cells):
     shares = await cells.shares()
     assert shares.capacity["model:fast"] == 4
-    assert shares.token_levels == {"fast": 6_000}
+    assert shares.capacity["model:small"] == 3
+    assert "model:free" not in shares.capacity
+    assert shares.token_levels == {"fast": 6_000, "small": 900}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,85 @@
+"""Models in the settings: what makes sense, what is refused, and that no key is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sylk_ray.config import load_settings
+from sylk_ray.errors import InputError
+
+SECRET = "sk-proj-1234567890abcdefghij"
+LOCAL = {"base_url": "http://127.0.0.1:8080/v1", "model": "qwen"}
+
+
+def test_models_and_their_roles_are_read_from_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("SYLK_HOME", str(tmp_path))
+    (tmp_path / "settings.yaml").write_text(
+        "models:\n"
+        "  fast: {base_url: 'http://127.0.0.1:11434/v1', model: qwen3, concurrency: 2}\n"
+        "  large: {provider: anthropic, model: claude, api_key_env: ANTHROPIC_API_KEY, price_in: 3, price_out: 15}\n"
+        "model_for: {architect: [large, fast], default: fast}\n"
+    )
+    settings = load_settings()
+    assert settings.models["large"].provider == "anthropic"
+    assert settings.models["fast"].concurrency == 2
+    assert settings.model_for == {"architect": ("large", "fast"), "default": ("fast",)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"api_key": SECRET}, "a key is not kept in the settings"),
+        ({"api_key_env": SECRET}, "no name of an environment variable"),
+        ({"api_key_env": "A", "api_key_file": "/b"}, "both given"),
+        ({"base_url": "http://models.example/v1"}, "use https"),
+        ({"base_url": "http://127.0.0.1.example/v1"}, "use https"),
+        ({"base_url": f"https://me:{SECRET}@models.example/v1"}, "no user"),
+        ({"base_url": "models.example"}, "give an address"),
+        ({"model": ""}, "what the provider calls it"),
+        ({"provider": "replay"}, "a replay needs the file"),
+        ({"provider": "bard"}, "provider"),
+        ({"concurrency": 2, "limits_of": "shared"}, "would not hold"),
+        ({"limits_of": "nobody"}, "not among the providers"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_without_telling_the_key(wrong: dict[str, Any], told: str):
+    with pytest.raises(InputError) as caught:
+        load_settings(models={"fast": {**LOCAL, **wrong}})
+    assert told in caught.value.message
+    assert "models" in caught.value.message
+    seen: BaseException | None = caught.value
+    while seen is not None:
+        assert SECRET not in f"{seen} {seen!r}"
+        seen = seen.__cause__ or seen.__context__
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    ["http://localhost:1/v1", "http://[::1]:1/v1", "http://127.8.9.1/v1", "https://models.example/v1"],
+)
+def test_this_machine_and_https_are_reached_without_more(base_url):
+    assert load_settings(models={"fast": {**LOCAL, "base_url": base_url}}).models["fast"].base_url == base_url
+
+
+def test_plain_http_elsewhere_is_reached_when_the_person_says_so():
+    given = {**LOCAL, "base_url": "http://gpu.lan/v1", "insecure": True}
+    assert load_settings(models={"fast": given}).models["fast"].insecure
+
+
+def test_a_role_without_its_model_is_named():
+    with pytest.raises(InputError, match=r"model_for\.architect: large"):
+        load_settings(models={"fast": LOCAL}, model_for={"architect": ["fast", "large"]})
+
+
+def test_limits_are_given_once():
+    with pytest.raises(InputError, match="give them once"):
+        load_settings(models={"fast": {**LOCAL, "concurrency": 1}}, providers={"fast": {"calls": 2}})
+
+
+def test_a_file_of_a_key_may_be_named_and_need_not_be_there():
+    assert load_settings(models={"fast": {**LOCAL, "api_key_file": "/no/file"}}).models["fast"].api_key_file == Path(
+        "/no/file"
+    )
