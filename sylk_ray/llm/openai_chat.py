@@ -1,0 +1,230 @@
+"""OpenAI's chat completions, as many servers speak them: OpenAI, vLLM, Ollama, llama.cpp, LM Studio, OpenRouter.
+
+Source: OpenAI API reference, "Create chat completion" and its streaming events. Servers know different parts of it.
+What one refuses is left out, or said in words, and remembered (``concessions``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from typing import Any, cast
+
+import msgspec
+
+from sylk_ray.llm.concessions import Concession, concession_for
+from sylk_ray.llm.endpoint import Endpoint
+from sylk_ray.llm.errors import ModelRefused, ModelUnavailable
+from sylk_ray.llm.in_words import without_choice, without_schema, without_tools
+from sylk_ray.llm.keys import Key
+from sylk_ray.llm.refusals import refusal_in_stream
+from sylk_ray.llm.reply import CallPiece, Piece, Stop, StopPiece, TextPiece, ThoughtPiece, Usage, UsagePiece
+from sylk_ray.llm.request import ANY_TOOL, AUTO, NO_TOOL, Assistant, Call, Request, ToolResult, Turn
+
+OPENAI = "https://api.openai.com/v1"
+_STOPS: dict[str, Stop] = {
+    "stop": "end",
+    "tool_calls": "calls",
+    "function_call": "calls",
+    "length": "length",
+    "content_filter": "refused",
+}
+
+
+class OpenAIChat:
+    """One model behind ``<base_url>/chat/completions``."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = OPENAI,
+        key: Key | None = None,
+        first_token_s: float = 300.0,
+        stall_s: float = 60.0,
+    ) -> None:
+        self._model = model
+        self._endpoint = Endpoint(
+            base_url, "chat/completions", key or Key(), _headers, first_token_s=first_token_s, stall_s=stall_s
+        )
+        self.conceded: set[Concession] = set()
+        """What this server has refused, and is asked for no more."""
+
+    @property
+    def name(self) -> str:
+        """Host and port."""
+        return self._endpoint.name
+
+    async def aclose(self) -> None:
+        """Close its connections."""
+        await self._endpoint.aclose()
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece]:
+        """The pieces of an answer. Raises ModelError."""
+        while True:
+            begun = False
+            try:
+                async with aclosing(self._pieces(request)) as pieces:
+                    async for piece in pieces:
+                        begun = True
+                        yield piece
+                return
+            except (ModelRefused, ModelUnavailable) as refused:
+                about_form = not begun and type(refused) in (ModelRefused, ModelUnavailable)
+                concession = concession_for(refused.message, request, self.conceded) if about_form else None
+                if concession is None:
+                    raise
+                self.conceded.add(concession)
+
+    async def _pieces(self, request: Request) -> AsyncGenerator[Piece]:
+        stop: Stop | None = None
+        calls = _CallNumbers()
+        async with aclosing(self._endpoint.events(self.body(request))) as events:
+            async for event in events:
+                if event.get("error"):
+                    raise refusal_in_stream(self.name, event["error"])
+                for choice in event.get("choices") or ():
+                    for piece in _pieces_of(choice.get("delta") or choice.get("message") or {}, calls):
+                        yield piece
+                    reason = choice.get("finish_reason")
+                    if reason == "error":
+                        raise ModelUnavailable(f"{self.name} broke off")
+                    stop = _STOPS.get(reason, "end") if reason else stop
+                if event.get("usage"):
+                    yield UsagePiece(_usage(event["usage"]))
+        if stop is None:
+            raise ModelUnavailable(f"{self.name} broke off: the answer has no end")
+        yield StopPiece("calls" if calls and stop == "end" else stop)
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """What is posted."""
+        if "tools" in self.conceded:
+            request = without_tools(request)
+        if "schema" in self.conceded or ("schema_with_tools" in self.conceded and request.offered):
+            request = without_schema(request)
+        if "tool_choice" in self.conceded:
+            request = without_choice(request)
+        body: dict[str, Any] = {"model": self._model, "messages": _messages(request), "stream": True}
+        if "usage" not in self.conceded:
+            body["stream_options"] = {"include_usage": True}
+        if request.max_tokens is not None:
+            body["max_completion_tokens" if "max_tokens" in self.conceded else "max_tokens"] = request.max_tokens
+        if request.temperature is not None and "temperature" not in self.conceded:
+            body["temperature"] = request.temperature
+        if request.stop:
+            body["stop"] = list(request.stop)
+        if request.offered:
+            body["tools"] = [
+                {
+                    "type": "function",
+                    "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+                }
+                for tool in request.offered
+            ]
+            if request.tool_choice != AUTO:
+                body["tool_choice"] = (
+                    request.tool_choice
+                    if request.tool_choice == ANY_TOOL
+                    else {"type": "function", "function": {"name": request.tool_choice}}
+                )
+        elif request.tools and request.tool_choice == NO_TOOL and _has_calls(request):
+            # A conversation with calls in it needs their tools, with most servers.
+            body["tools"] = [
+                {"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}}
+                for tool in request.tools
+            ]
+            body["tool_choice"] = NO_TOOL
+        if request.output_schema is not None:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {
+                    "name": "answer",
+                    "schema": request.output_schema,
+                    "strict": is_strict(request.output_schema),
+                },
+            }
+        return body
+
+
+def is_strict(schema: Any) -> bool:
+    """Whether OpenAI would take it with ``strict``: every object is closed, and needs all that it names."""
+    if isinstance(schema, list):
+        return all(map(is_strict, cast("list[Any]", schema)))
+    if not isinstance(schema, dict):
+        return True
+    given = cast("dict[str, Any]", schema)
+    if given.get("type") == "object" or "properties" in given:
+        named: dict[str, Any] = given.get("properties", {})
+        if given.get("additionalProperties") is not False or set(given.get("required", ())) != set(named):
+            return False
+        return all(map(is_strict, named.values())) and is_strict(given.get("$defs", {}))
+    return all(is_strict(each) for name, each in given.items() if name not in ("enum", "const", "default", "examples"))
+
+
+class _CallNumbers:
+    """Which call a fragment belongs to: by its index, or for servers that give none, by its id."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._ids)
+
+    def of(self, index: Any, id: str) -> int:
+        if not isinstance(index, int):
+            index = self._ids.index(id) if id in self._ids else len(self._ids) if id or not self._ids else -1
+            index = len(self._ids) - 1 if index < 0 else index
+        while len(self._ids) <= index:
+            self._ids.append(id)
+        return index
+
+
+def _pieces_of(delta: dict[str, Any], calls: _CallNumbers) -> Iterator[Piece]:
+    if thought := delta.get("reasoning_content") or delta.get("reasoning"):
+        yield ThoughtPiece(str(thought))
+    if text := delta.get("content") or delta.get("refusal"):
+        yield TextPiece(str(text))
+    for call in delta.get("tool_calls") or ():
+        function: dict[str, Any] = call.get("function") or {}
+        arguments = function.get("arguments") or ""
+        if not isinstance(arguments, str):
+            arguments = msgspec.json.encode(arguments).decode()
+        id = call.get("id") or ""
+        yield CallPiece(calls.of(call.get("index"), id), id, function.get("name") or "", arguments)
+
+
+def _usage(told: dict[str, Any]) -> Usage:
+    details: dict[str, Any] = told.get("prompt_tokens_details") or {}
+    return Usage(
+        int(told.get("prompt_tokens") or 0),
+        int(told.get("completion_tokens") or 0),
+        int(details.get("cached_tokens") or 0),
+    )
+
+
+def _messages(request: Request) -> list[dict[str, Any]]:
+    system = [{"role": "system", "content": request.system}] if request.system else []
+    return [*system, *map(_message, request.messages)]
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    if isinstance(turn, ToolResult):
+        return {"role": "tool", "tool_call_id": turn.call_id, "content": turn.text}
+    if not isinstance(turn, Assistant):
+        return {"role": "user", "content": turn.text}
+    if not turn.calls:
+        return {"role": "assistant", "content": turn.text}
+    return {"role": "assistant", "content": turn.text or None, "tool_calls": [_call(call) for call in turn.calls]}
+
+
+def _call(call: Call) -> dict[str, Any]:
+    arguments = msgspec.json.encode(call.arguments).decode()
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _has_calls(request: Request) -> bool:
+    return any(isinstance(turn, Assistant) and turn.calls for turn in request.messages)
+
+
+def _headers(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"} if key else {}
