@@ -20,6 +20,7 @@ from sylk_ray.cli import (
     hooks,
     jobs,
     messages,
+    models,
     say,
     session,
     skills,
@@ -126,6 +127,7 @@ app.command("usages")(names.usages)
 app.command("deps")(deps.deps)
 app.command("graph")(deps.graph)
 app.add_typer(knowledge.app, name="knowledge")
+app.add_typer(models.app, name="models")
 app.command("messages")(messages.messages)
 app.command("doctor")(doctor.doctor)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
+    models: Annotated[bool, typer.Option("--models", help="Ask each model for a word, too.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
@@ -24,11 +25,13 @@ def doctor(
       sylk doctor
 
       sylk doctor --fix
+
+      sylk doctor --models
     """
     from sylk_ray.cli.examination import examine, mend
 
     shell = Shell(home, json)
-    findings = examine(shell.home)
+    findings = examine(shell.home, ask_models=models)
     if fix:
         findings = [mend(finding) for finding in findings]
     failed = any(finding.state == "fail" for finding in findings)

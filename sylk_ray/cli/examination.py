@@ -33,12 +33,13 @@ class Finding(NamedTuple):
 Check = Callable[[Path], Iterator[Finding]]
 
 
-def examine(home: Path) -> list[Finding]:
+def examine(home: Path, *, ask_models: bool = False) -> list[Finding]:
     """Look at everything; a check that fails itself is a finding, not an end."""
-    from sylk_ray.cli import machine_checks, runtime_checks
+    from sylk_ray.cli import machine_checks, model_checks, runtime_checks
 
     findings: list[Finding] = []
-    for check in (*machine_checks.CHECKS, *runtime_checks.CHECKS):
+    asking = model_checks.ASKING if ask_models else ()
+    for check in (*machine_checks.CHECKS, *runtime_checks.CHECKS, *model_checks.CHECKS, *asking):
         try:
             findings += check(home)
         except Exception as problem:

@@ -52,6 +52,17 @@ class Key:
         except KeyMissing:
             return hide_keys(text)
 
+    def standing(self) -> str:
+        """Where it is, and whether it is there."""
+        where = self._variable or str(self._file or "")
+        if not where:
+            return "none needed"
+        try:
+            self.read()
+        except KeyMissing:
+            return f"{where} (not there)"
+        return where
+
     def __repr__(self) -> str:
         """Where it is, not what it is."""
         return f"Key({self._variable or self._file or ''!s})"

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from sylk_ray.cli import machine_checks, runtime_checks
+from sylk_ray.cli import machine_checks, model_checks, runtime_checks
 from sylk_ray.cli.app import app
 from sylk_ray.cli.examination import Finding, examine, mend
 from sylk_ray.cli.leftovers import ray_processes
@@ -81,6 +81,7 @@ def test_a_check_that_fails_is_a_finding(home, monkeypatch):
 
     monkeypatch.setattr(machine_checks, "CHECKS", (broken,))
     monkeypatch.setattr(runtime_checks, "CHECKS", ())
+    monkeypatch.setattr(model_checks, "CHECKS", ())
     (finding,) = examine(home)
     assert finding.state == "fail"
     assert "oh" in finding.detail
