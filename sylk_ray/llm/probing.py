@@ -35,7 +35,7 @@ _SUM: dict[str, Any] = {
     "required": ["sum"],
     "additionalProperties": False,
 }
-WORDS = Request(messages=(User("Say hello in one word."),), max_tokens=MOST_TOKENS)
+WORDS = Request(messages=(User("Count from one to five, in words."),), max_tokens=MOST_TOKENS)
 CALLING = Request(
     messages=(User("What is 17 and 25 together? Use the tool."),),
     tools=(_ADD,),

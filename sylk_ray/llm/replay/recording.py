@@ -126,6 +126,6 @@ def _hidden_within(value: Any, secrets: list[str]) -> Any:
         return hide_keys(value, secrets)
     if isinstance(value, dict):
         return {name: _hidden_within(each, secrets) for name, each in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_hidden_within(each, secrets) for each in cast("list[Any]", value)]
     return value
