@@ -1,0 +1,154 @@
+"""Which commands a model may run: read as a shell reads them, and refused for what none of its tasks needs.
+
+The confinement of tools is what protects the machine; this keeps a model from trying, and tells it why.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import PurePosixPath
+
+from sylk_ray.errors import SylkError
+
+
+class CommandRefused(SylkError):
+    """A command that no task needs."""
+
+    code = "command_refused"
+
+
+_NEVER = {
+    "sudo": "nothing here needs another user",
+    "su": "nothing here needs another user",
+    "doas": "nothing here needs another user",
+    "mkfs": "disks are not a part of the task",
+    "dd": "disks are not a part of the task",
+    "mount": "disks are not a part of the task",
+    "shutdown": "the machine is not a part of the task",
+    "reboot": "the machine is not a part of the task",
+    "kill": "only programs that you have started in this command may be ended, and they end with it",
+    "pkill": "only programs that you have started in this command may be ended, and they end with it",
+    "killall": "only programs that you have started in this command may be ended, and they end with it",
+    "crontab": "nothing may run later",
+    "at": "nothing may run later",
+    "nohup": "nothing may run on when the command is over",
+    "setsid": "nothing may run on when the command is over",
+    "disown": "nothing may run on when the command is over",
+    "ssh": "there is no network",
+    "scp": "there is no network",
+    "nc": "there is no network",
+}
+_GIT_LOOKS = frozenset(
+    {"status", "diff", "log", "show", "blame", "grep", "ls-files", "rev-parse", "describe", "cat-file"}
+)
+"""All else that git does is done for the agents, not by them."""
+_FETCHES = frozenset({"curl", "wget"})
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node"})
+_PREFIXES = frozenset(
+    {"env", "command", "exec", "time", "nice", "stdbuf", "xargs", "builtin", "then", "do", "else", "!"}
+)
+_SEPARATORS = frozenset({";", "&&", "||", "|", "&", "(", ")", "|&", ";;", "\n", "{", "}"})
+_BEYOND = ("/", "~", "$", "../")
+_MOST_NESTED = 4
+_DOCUMENT = re.compile(r"<<-?\s*\\?['\"]?(\w+)['\"]?")
+
+
+def check_command(command: str) -> None:
+    """Raises CommandRefused, with what is the matter."""
+    _check(command, 0)
+
+
+def _check(command: str, depth: int) -> None:
+    command, documents = _without_documents(command)
+    words = _words(command)
+    if "&" in words:
+        raise CommandRefused("nothing may run in the background", hint="run it in the foreground, with a time limit")
+    fetched = False
+    for begun_by, simple in _simple_commands(words):
+        name, arguments = _program(simple)
+        if begun_by in ("|", "|&") and fetched and name in _SHELLS:
+            raise CommandRefused(f"what {'|'.join(sorted(_FETCHES))} brings is not run", hint="do without it")
+        fetched = name in _FETCHES or (fetched and begun_by in ("|", "|&"))
+        _check_one(name, arguments)
+        if name in _SHELLS and "-c" in arguments[:-1] and depth < _MOST_NESTED and name.endswith("sh"):
+            _check(arguments[arguments.index("-c") + 1], depth + 1)
+        elif name.endswith("sh") and name in _SHELLS and depth < _MOST_NESTED:
+            for document in documents:
+                _check(document, depth + 1)
+        elif name == "eval":
+            raise CommandRefused("eval is not run", hint="write the command itself")
+
+
+def _check_one(name: str, arguments: list[str]) -> None:
+    if reason := _NEVER.get(name) or _NEVER.get(name.partition(".")[0]):
+        raise CommandRefused(f"{name} is not run: {reason}")
+    if name == "git":
+        verb = next((each for each in arguments if not each.startswith("-")), "")
+        if verb and verb not in _GIT_LOOKS:
+            raise CommandRefused(
+                f"git {verb} is not run: commits and branches are made for you",
+                hint="git status, diff, log and show are",
+            )
+    if name == "rm":
+        flags = "".join(each for each in arguments if each.startswith("-") and not each.startswith("--"))
+        targets = [each for each in arguments if not each.startswith("-")]
+        recursive = "r" in flags.lower() or "--recursive" in arguments
+        wide = [each for each in targets if each.startswith(_BEYOND) or each.rstrip("/") in ("", ".", "..", "*")]
+        if recursive and wide:
+            raise CommandRefused(f"rm of {wide[0]} is not run", hint="name the folder, relative to the worktree")
+    if name in ("chmod", "chown") and any(each.startswith("/") for each in arguments):
+        raise CommandRefused(f"{name} beyond the worktree is not run")
+
+
+def _without_documents(command: str) -> tuple[str, list[str]]:
+    """A command without its here-documents, and what is in them."""
+    lines: list[str] = []
+    documents: list[str] = []
+    until: list[str] = []
+    for line in command.split("\n"):
+        if until:
+            if line.strip() == until[0]:
+                until.pop(0)
+            else:
+                documents.append(line)
+            continue
+        lines.append(line)
+        until = _DOCUMENT.findall(line)
+    return "\n".join(lines), ["\n".join(documents)] if documents else []
+
+
+def _words(command: str) -> list[str]:
+    lexer = shlex.shlex(command.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError as problem:
+        raise CommandRefused(f"a shell could not read that: {problem}", hint="see to its quotes") from None
+
+
+def _simple_commands(words: list[str]) -> list[tuple[str, list[str]]]:
+    """Each with the separator that it begins after."""
+    found: list[tuple[str, list[str]]] = []
+    begun_by, current = "", list[str]()
+    for word in words:
+        if word in _SEPARATORS or (word and set(word) <= set(";&|()")):
+            if current:
+                found.append((begun_by, current))
+            begun_by, current = word, []
+        else:
+            current.append(word)
+    if current:
+        found.append((begun_by, current))
+    return found
+
+
+def _program(words: list[str]) -> tuple[str, list[str]]:
+    """Its name without folders, and its arguments; assignments and what merely runs another are passed over."""
+    rest = list(words)
+    while rest and (rest[0] in _PREFIXES or ("=" in rest[0] and rest[0].partition("=")[0].isidentifier())):
+        rest.pop(0)
+        while rest and rest[0].startswith("-"):
+            rest.pop(0)
+    return (PurePosixPath(rest[0]).name, rest[1:]) if rest else ("", [])

@@ -1,0 +1,208 @@
+"""The loop: a model is asked, what it calls is used, and it is told what came of it, until there is a result."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Generic
+
+import msgspec
+
+from sylk_ray.llm import Reply, Request, Tool, ToolCall, ToolResult, Turn, Usage, User
+from sylk_ray.thinking.model import Ended, Matter, Outcome, ResultT, ThinkingLimits
+from sylk_ray.thinking.repeats import Repeats
+from sylk_ray.thinking.schemas import schema_of
+from sylk_ray.thinking.toolbox import Answer, Toolbox
+from sylk_ray.thinking.window import Window
+
+Ask = Callable[[int, Request], Awaitable[Reply]]
+"""Asks the model; the number counts the calls of this matter from 1."""
+Use = Callable[[str, str, Mapping[str, Any]], Awaitable[Answer]]
+"""Uses a tool: a name that no other use of this matter has, the tool's, and its arguments."""
+Check = Callable[[ResultT], Awaitable[str]]
+"""What is wrong with a result, for the model; empty when it will do."""
+
+_CUT_OFF = "Your reply was cut off at its limit of tokens. Say less at once: write large files in parts."
+
+
+async def think(
+    matter: Matter[ResultT],
+    toolbox: Toolbox,
+    *,
+    ask: Ask,
+    use: Use,
+    limits: ThinkingLimits | None = None,
+    window: int | None = None,
+    check: Check[ResultT] | None = None,
+    now: Callable[[], float] = time.monotonic,
+) -> Outcome[ResultT]:
+    """Until the model gives a result that ``check`` finds right, or a limit is reached; then it is asked for the result
+    once more, with no other tool. ``window`` is the tokens that the model can read. Raises what ``ask`` and ``use``
+    raise."""
+    thinking = _Thinking(matter, toolbox, ask, use, limits or ThinkingLimits(), Window(window), check, now)
+    return await thinking.run()
+
+
+class _Thinking(Generic[ResultT]):
+    def __init__(
+        self,
+        matter: Matter[ResultT],
+        toolbox: Toolbox,
+        ask: Ask,
+        use: Use,
+        limits: ThinkingLimits,
+        window: Window,
+        check: Check[ResultT] | None,
+        now: Callable[[], float],
+    ) -> None:
+        self._matter = matter
+        self._toolbox = toolbox
+        self._ask = ask
+        self._use = use
+        self._limits = limits
+        self._window = window
+        self._check = check
+        self._now = now
+        self._began = now()
+        self._turns: list[Turn] = [User(matter.task)]
+        self._finish = Tool(matter.finish, matter.about, schema_of(matter.result))
+        self._asked = 0
+        self._usage = Usage()
+        self._price: float | None = 0.0
+        self._repairs: list[str] = []
+        self._refused = 0
+        self._silent = 0
+        self._said = ""
+        self._repeats = Repeats(limits.repeats)
+
+    async def run(self) -> Outcome[ResultT]:
+        while (ended := self._at_limit()) is None:
+            reply = await self._reply((*self._toolbox.offered(), self._finish))
+            result = await self._take(reply)
+            if result is not None:
+                return self._outcome(result, "done")
+        return self._outcome(await self._last_word(ended), ended)
+
+    async def _reply(self, tools: tuple[Tool, ...], choice: str = "auto") -> Reply:
+        self._asked += 1
+        turns = self._window.fit(self._turns)
+        request = Request(system=self._matter.system, messages=tuple(turns), tools=tools, tool_choice=choice)
+        reply = await self._ask(self._asked, request)
+        self._window.read(len(turns), reply.usage)
+        used = reply.usage
+        self._usage = Usage(
+            self._usage.input + used.input,
+            self._usage.output + used.output,
+            self._usage.cached + used.cached,
+            self._usage.estimated or used.estimated,
+        )
+        self._price = None if self._price is None or reply.price is None else self._price + reply.price
+        self._repairs += reply.repairs
+        self._said = reply.text or self._said
+        return reply
+
+    async def _take(self, reply: Reply) -> ResultT | None:
+        """Go through a reply: the result if it has a right one, else the conversation goes on."""
+        self._turns.append(reply.turn)
+        if not reply.calls:
+            self._silent += 1
+            self._turns.append(User(self._prompting(reply)))
+            return None
+        self._silent = 0
+        result: ResultT | None = None
+        others = [call for call in reply.calls if call.name != self._matter.finish]
+        answers = dict(zip((call.id for call in others), await self._used(others), strict=True))
+        for call in reply.calls:
+            if call.name == self._matter.finish:
+                result, problem = await self._finished(call, alone=not others)
+                answers[call.id] = Answer(problem or "noted", failed=bool(problem))
+        self._refused += sum(answer.failed for answer in answers.values())
+        self._turns += [
+            ToolResult(call.id, call.name, answers[call.id].text, answers[call.id].failed) for call in reply.calls
+        ]
+        return result
+
+    def _prompting(self, reply: Reply) -> str:
+        if reply.problem:
+            return reply.problem
+        if reply.stop == "length":
+            return _CUT_OFF
+        return f"Go on: use a tool, or call {self._matter.finish} when there is nothing left to do."
+
+    async def _used(self, calls: list[ToolCall]) -> list[Answer]:
+        """In order, for one may need what another has made; those that only look together."""
+        if all(self._toolbox.looks(call.name) for call in calls):
+            return list(await asyncio.gather(*(self._one(each, call) for each, call in enumerate(calls, 1))))
+        return [await self._one(each, call) for each, call in enumerate(calls, 1)]
+
+    async def _one(self, place: int, call: ToolCall) -> Answer:
+        if call.problem:
+            return Answer(call.problem, failed=True)
+        answer = await self._use(f"{self._asked}.{place} {call.name}", call.name, call.arguments)
+        if not self._toolbox.looks(call.name) and not answer.failed:
+            self._repeats.world_changed()
+        told = self._repeats.told(call.name, call.arguments, answer.text)
+        return msgspec.structs.replace(answer, text=f"{answer.text}\n\n{told}") if told else answer
+
+    async def _finished(self, call: ToolCall, *, alone: bool) -> tuple[ResultT | None, str]:
+        if call.problem:
+            return None, call.problem
+        if not alone:
+            return None, f"call {call.name} alone, when you have seen what came of the other calls"
+        try:
+            result = msgspec.convert(call.arguments, self._matter.result)
+        except msgspec.ValidationError as problem:
+            return None, f"the arguments of {call.name} are wrong: {problem}"
+        problem = await self._check(result) if self._check is not None else ""
+        return (None, problem) if problem else (result, "")
+
+    def _at_limit(self) -> Ended | None:
+        limits = self._limits
+        # The last turn is kept for the result.
+        if self._asked >= limits.turns - 1:
+            return "turns"
+        if self._usage.input + self._usage.output >= limits.tokens:
+            return "tokens"
+        if self._now() - self._began >= limits.seconds:
+            return "time"
+        if self._repeats.hopeless:
+            return "repeats"
+        if self._silent > limits.silent:
+            return "silent"
+        return "window" if self._window.full(self._turns) else None
+
+    async def _last_word(self, ended: Ended) -> ResultT | None:
+        """What there is of the result. It is not checked: that it is not all is known."""
+        why = _WHY[ended]
+        self._turns.append(User(f"{why} Call {self._matter.finish} now, with what there is, and say what is missing."))
+        reply = await self._reply((self._finish,), self._matter.finish)
+        for call in reply.calls:
+            if call.name == self._matter.finish and not call.problem:
+                try:
+                    return msgspec.convert(call.arguments, self._matter.result)
+                except msgspec.ValidationError:
+                    self._refused += 1
+        return None
+
+    def _outcome(self, result: ResultT | None, ended: Ended) -> Outcome[ResultT]:
+        return Outcome(
+            result=result,
+            ended=ended,
+            turns=self._asked,
+            usage=self._usage,
+            price=self._price,
+            repairs=tuple(self._repairs),
+            refused=self._refused,
+            said=self._said,
+        )
+
+
+_WHY: dict[Ended, str] = {
+    "turns": "There is no turn left.",
+    "tokens": "The tokens for this task are used up.",
+    "time": "The time for this task is over.",
+    "repeats": "You go round in circles.",
+    "silent": "You have used no tool and given no result.",
+    "window": "The conversation is too long to go on.",
+}

@@ -1,0 +1,32 @@
+"""Whether a model goes round in circles: the same call, with the same answer, in a world that has not changed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+
+class Repeats:
+    """Counts within one matter."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._seen: Counter[tuple[str, str, str]] = Counter()
+        self.hopeless = False
+        """Whether it went on although it was told."""
+
+    def world_changed(self) -> None:
+        """What was asked before may have another answer now."""
+        self._seen.clear()
+
+    def told(self, name: str, arguments: Mapping[str, Any], answer: str) -> str:
+        """What to say to a call, besides its answer; empty for one that is worth its while."""
+        key = (name, json.dumps(arguments, sort_keys=True, default=str), answer)
+        self._seen[key] += 1
+        times = self._seen[key]
+        if times < self._most:
+            return ""
+        self.hopeless = times >= 2 * self._most
+        return f"You have called this {times} times, and the answer is the same. Do something else, or finish."

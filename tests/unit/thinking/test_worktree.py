@@ -1,0 +1,122 @@
+"""What a model can do in a worktree, and what it cannot."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sylk_ray.thinking import Toolbox, worktree_tools
+from sylk_ray.thinking.toolbox import LONGEST
+
+EVERYTHING = frozenset({"filesystem.read", "filesystem.write", "shell"})
+
+
+@pytest.fixture
+def use(context) -> Any:
+    toolbox = Toolbox(worktree_tools(context), EVERYTHING)
+
+    async def call(name: str, /, **arguments: Any) -> Any:
+        return await toolbox.use(name, arguments)
+
+    return call
+
+
+async def test_files_are_written_read_edited_listed_and_deleted(use, worktree):
+    assert not (await use("write_file", path="a/b.py", content="x = 1\ny = 2\n")).failed
+    assert (await use("read_file", path="a/b.py")).text == "    1 x = 1\n    2 y = 2"
+    assert not (await use("edit_file", path="a/b.py", old="y = 2", new="y = 3")).failed
+    assert (worktree / "a/b.py").read_text() == "x = 1\ny = 3\n"
+    assert (await use("list_files", pattern="**/*.py")).text == "a/b.py"
+    assert (await use("search_files", pattern=r"y\s*=")).text == "a/b.py:2: y = 3"
+    assert not (await use("delete_file", path="a/b.py")).failed
+    assert (await use("list_files")).text == "there are none"
+
+
+async def test_a_long_file_is_read_in_parts(use, worktree):
+    (worktree / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
+    first = (await use("read_file", path="long.txt")).text
+    assert first.endswith("... 600 more lines; ask for from_line=401")
+    assert (await use("read_file", path="long.txt", from_line=999)).text == "  999 line 999\n 1000 line 1000"
+    assert (await use("read_file", path="long.txt", from_line=1001)).failed
+
+
+@pytest.mark.parametrize("path", ["../secret", "/etc/passwd", ".git/config", "a/../../secret", "link/secret"])
+@pytest.mark.parametrize("tool", ["read_file", "write_file", "edit_file", "delete_file"])
+async def test_nothing_beyond_the_worktree_is_read_or_written(use, worktree, tmp_path, tool, path):
+    (tmp_path / "secret").write_text("hidden words")
+    (worktree / "link").symlink_to(tmp_path)
+    given = {"write_file": {"content": "x"}, "edit_file": {"old": "hidden", "new": "x"}}.get(tool, {})
+    answer = await use(tool, path=path, **given)
+    assert answer.failed
+    assert "hidden" not in answer.text
+    assert (tmp_path / "secret").read_text() == "hidden words"
+
+
+async def test_a_command_runs_in_the_worktree_and_writes_nowhere_else(use, worktree, tmp_path):
+    done = await use("run_command", command="pwd; echo x > here; exit 3")
+    assert done.text == f"exit code 3\n{worktree}"
+    assert (worktree / "here").exists()
+    await use("run_command", command=f"echo x > {tmp_path}/there")
+    assert not (tmp_path / "there").exists()
+
+
+async def test_a_command_has_none_of_our_environment(use, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    answer = await use("run_command", command="env; cat /proc/$PPID/environ 2>/dev/null | tr '\\0' '\\n'")
+    assert "sk-secret" not in answer.text
+
+
+async def test_a_refused_command_is_not_run(use, worktree):
+    answer = await use("run_command", command="touch x; sudo ls")
+    assert answer.failed
+    assert "sudo is not run" in answer.text
+    assert not (worktree / "x").exists()
+
+
+async def test_a_command_that_takes_too_long_is_ended(use):
+    assert "killed by its timeout limit" in (await use("run_command", command="sleep 60", timeout_s=0.5)).text
+
+
+async def test_a_flood_of_output_is_bounded(use):
+    answer = await use("run_command", command="yes | head -c 20000000")
+    assert len(answer.text) < LONGEST + 200
+
+
+async def test_what_the_role_may_not_write_it_does_not(context, worktree):
+    def only_new(path: str, before: str | None, after: str) -> str:
+        return "" if before is None else "it is there already"
+
+    toolbox = Toolbox(worktree_tools(context, only_new), EVERYTHING)
+    (worktree / "old.py").write_text("x = 1\n")
+    assert not (await toolbox.use("write_file", {"path": "new.py", "content": "y\n"})).failed
+    for name, given in [("write_file", {"content": ""}), ("edit_file", {"old": "x", "new": "y"}), ("delete_file", {})]:
+        answer = await toolbox.use(name, {"path": "old.py", **given})
+        assert "it is there already" in answer.text
+    assert (worktree / "old.py").read_text() == "x = 1\n"
+
+
+async def test_files_that_are_no_text_are_told(use, worktree):
+    (worktree / "x.bin").write_bytes(os.urandom(2000) + b"\0")
+    assert "is not text" in (await use("read_file", path="x.bin")).text
+    (worktree / "empty.py").write_text("")
+    assert (await use("read_file", path="empty.py")).text == "(the file is empty)"
+    assert (await use("search_files", pattern="(")).failed
+    assert (await use("search_files", pattern="zzz")).text == "no line matches"
+
+
+async def test_tools_are_described_for_a_model(context):
+    tools = {tool.name: tool for tool in Toolbox(worktree_tools(context), EVERYTHING).offered()}
+    assert set(tools) == {
+        "read_file", "list_files", "search_files", "write_file", "edit_file", "delete_file", "run_command"
+    }  # fmt: skip
+    assert tools["read_file"].parameters["required"] == ["path"]
+    assert all(tool.description for tool in tools.values())
+    assert all(field.get("description") for tool in tools.values() for field in tool.parameters["properties"].values())
+
+
+def test_reading_alone_is_what_a_role_without_more_is_offered(context: Any, tmp_path: Path) -> None:
+    offered = Toolbox(worktree_tools(context), frozenset({"filesystem.read"})).offered()
+    assert [tool.name for tool in offered] == ["read_file", "list_files", "search_files"]
