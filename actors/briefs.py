@@ -19,6 +19,10 @@ def brief_of_task(job: Job, record: JobRecord, start: Start, waived: tuple[Check
     task = job.tasks[name]
     assignment = Assignment(
         description=task.description,
+        prompt=task.prompt or "",
+        criteria=task.criteria,
+        thinks=task.thinks,
+        thinking=job.thinking,
         engineer=task.engineer,
         on_feedback=task.on_feedback,
         inspector=task.inspector,
@@ -35,7 +39,13 @@ def brief_of_checks(job: Job, record: JobRecord, waived: tuple[Check, ...] = ())
     """For the checks of the whole branch at the job's end (its ``finally``)."""
     finale = job.finally_
     assert finale is not None
-    assignment = Assignment(inspector=finale.inspector, tester=finale.tester)
+    assignment = Assignment(
+        prompt=job.description,
+        inspector=finale.inspector,
+        tester=finale.tester,
+        thinks=("inspector",) if finale.review else (),
+        thinking=job.thinking,
+    )
     brief = _brief(job, record, CHECKS, assignment, 1, {}, max_loops=0, lane=Lane.HIGH)
     return msgspec.structs.replace(brief, waived=waived)
 

@@ -4,26 +4,41 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+from msgspec import Meta
 from pydantic import TypeAdapter
 
+from actors.commits import KEPT_OUTPUT, committed
+from actors.review import DIFF
 from actors.skills.engineer import ENGINEER_SKILLS
+from actors.thinking import all_told, think_as, told
 from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Work, Worker
 from sylk_ray.pipelines.messages import EngineerDone, Implement, Inspect, SendBack
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import Loops
-from sylk_ray.tools import ActionResult, perform, render_action
+from sylk_ray.thinking import Matter, Toolbox, prompt, worktree_tools
+from sylk_ray.thinking.toolbox import Permission, shortened
+from sylk_ray.tools import ActionResult, perform, render, render_action
 from sylk_ray.tools.specs import Action
 
-KEPT_OUTPUT = 20_000
+GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "filesystem.write", "shell"})
 
 _ACTION: TypeAdapter[Action] = TypeAdapter(Action)
 
 
+class Engineered(msgspec.Struct, frozen=True):
+    """What an Engineer's model has done."""
+
+    summary: Annotated[str, Meta(min_length=1, description="What was changed and why, in one or two sentences.")]
+    unfinished: Annotated[tuple[str, ...], Meta(description="What of the task is not done, and why.")] = ()
+
+
 class Engineer(Worker):
-    """Does the task's actions in order; on feedback, those of ``on_feedback``. Leaves one commit."""
+    """Does the task's actions in order, or what its model finds right; on feedback, those of ``on_feedback``, or what
+    its model does about it. Leaves one commit."""
 
     role = "engineer"
     about = "changes the code for one task"
@@ -36,9 +51,11 @@ class Engineer(Worker):
         brief = message.brief
 
         async def act() -> None:
-            work = await self.work(
-                brief, self._act(brief, message.base, "", brief.assignment.engineer, message.protected, ctx)
-            )
+            if "engineer" in brief.assignment.thinks:
+                doing = self._think(brief, message.base, ctx, protected=message.protected)
+            else:
+                doing = self._act(brief, message.base, "", brief.assignment.engineer, message.protected, ctx)
+            work = await self.work(brief, doing)
             await _pass_on(brief, work, message.loops, ctx)
 
         await self.guarded(brief, message.loops, act(), ctx)
@@ -57,7 +74,10 @@ class Engineer(Worker):
     async def _improve(self, brief: Brief, work: Work, feedback: Feedback, ctx: Context) -> Work:
         # A step: done again after a crash it would wipe what later steps, which are not done again, have made.
         await ctx.step("reset", workspace_of(brief, ctx).reset, brief.task, work.commit or work.base, result=None)
-        improved = await self._act(brief, work.base, feedback.text, brief.assignment.on_feedback, [], ctx)
+        if brief.assignment.on_feedback:
+            improved = await self._act(brief, work.base, feedback.text, brief.assignment.on_feedback, [], ctx)
+        else:
+            improved = await self._think(brief, work.base, ctx, before=work, feedback=feedback.text)
         return Work(improved.base, improved.commit, improved.changes, (work.output + improved.output)[-KEPT_OUTPUT:])
 
     async def _act(
@@ -86,21 +106,46 @@ class Engineer(Worker):
             name = f"{number} {action.kind}"
             done = await self.tool(name, brief, action.model_dump(), do, ctx, result=ActionResult)
             output += done.output
-        workspace = workspace_of(brief, ctx)
-        commit = await workspace.snapshot(brief.task, base, commit_message(brief))
-        changes = await workspace.changes(brief.task, base, commit) if commit else []
-        return Work(base, commit, changes, output[-KEPT_OUTPUT:])
+        return await committed(brief, base, output, ctx)
+
+    async def _think(
+        self,
+        brief: Brief,
+        base: str,
+        ctx: Context,
+        *,
+        protected: Sequence[str] = (),
+        before: Work | None = None,
+        feedback: str = "",
+    ) -> Work:
+        tools = dataclasses.replace(tool_context(brief, ctx, "engineer"), protected=frozenset(protected))
+        workspace, assignment = workspace_of(brief, ctx), brief.assignment
+        so_far = await workspace.diff(base, before.commit) if before is not None and before.commit else ""
+
+        async def check(done: Engineered) -> str:
+            if done.unfinished or await workspace.changed_files(brief.task):
+                return ""
+            return "nothing has changed in the worktree: do the task, or say in unfinished why it cannot be done"
+
+        matter = Matter(
+            system=prompt("engineer").text,
+            task=all_told(
+                told("Task", render(assignment.prompt, brief.variables)),
+                told("Criteria", assignment.criteria),
+                told("Others have changed these files since, and their changes must stay", protected),
+                told("Done so far", f"```diff\n{shortened(so_far, DIFF)}\n```" if so_far else ""),
+                told("It was sent back: mend this", feedback),
+            ),
+            result=Engineered,
+        )
+        toolbox = Toolbox(worktree_tools(tools), GRANTED)
+        done, _ = await think_as(self, brief, matter, toolbox, ctx, check=check)
+        await ctx.publish("engineer.result", task=brief.task, summary=done.summary, unfinished=list(done.unfinished))
+        left = "".join(f"\nnot done: {each}" for each in done.unfinished)
+        return await committed(brief, base, f"{done.summary}{left}\n", ctx)
 
 
 async def _pass_on(brief: Brief, work: Work, loops: Loops, ctx: Context) -> None:
     bus = PipelineBus(ctx)
     await bus.to_pipeline(EngineerDone(brief.attempt, loops))
     await bus.to_inspector(Inspect(brief, work, loops))
-
-
-def commit_message(brief: Brief) -> str:
-    """The task's name and description, and trailers that say where the commit came from."""
-    title = brief.task.replace("_", " ").capitalize()
-    description = brief.assignment.description.strip()
-    body = f"\n\n{description}" if description else ""
-    return f"{title}{body}\n\nSylk-Session: {brief.session_name}\nSylk-Task: {brief.task}\n"

@@ -15,7 +15,7 @@ from actors.session_maker import SessionMaker
 from actors.session_news import tell_state
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import SessionCreate
-from sylk_ray.jobs import Job
+from sylk_ray.jobs import Job, check_models
 from sylk_ray.messaging import DeadlinePassed, DeliveryError, current_trace
 from sylk_ray.runtime import Context, handler
 from sylk_ray.runtime.fleet_messages import (
@@ -82,6 +82,7 @@ class Guide(GuideDesk):
     async def submit(self, message: SubmitJob, ctx: Context) -> JobRecord:
         """Make the session and its branch, or take a standing one; run the job, or leave it prepared or queued."""
         job = Job.model_validate_json(message.job)
+        check_models(job, ctx.settings)
         repository = await inspect_repository(Path(message.repo))
         if not message.queue and not self._jobs.line.has_room(self._store.jobs.values()):
             raise self._jobs.line.refuse()

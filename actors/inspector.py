@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from actors.review import review
 from actors.skills.inspector import INSPECTOR_SKILLS
 from sylk_ray.pipelines import Brief, Checker, Feedback, PipelineBus
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
@@ -56,6 +57,13 @@ class Inspector(Checker):
             await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback, final=True, work=work))
 
     async def _inspect(self, brief: Brief, message: Inspect, ctx: Context) -> Sequence[Issue]:
+        issues = await self._by_tools(brief, message, ctx)
+        if "inspector" not in brief.assignment.thinks or any(issue.severity == "error" for issue in issues):
+            # What a tool has found is mended first: a model would find it too, and cost more.
+            return issues
+        return (*issues, *await review(self, brief, message.work, issues, ctx))
+
+    async def _by_tools(self, brief: Brief, message: Inspect, ctx: Context) -> Sequence[Issue]:
         inspection = brief.assignment.inspector
         if inspection is None:
             return ()

@@ -274,7 +274,7 @@ def refusal(brief: Brief, feedback: Feedback) -> ErrorRecord:
     code = "inspection_failed" if feedback.by == "inspector" else "tests_failed"
     loops = feedback.loop - 1
     after = f"after {loops} loop{'s' if loops > 1 else ''}: " if loops else ""
-    unanswered = not brief.assignment.on_feedback and brief.task != CHECKS
+    unanswered = not brief.feedback_loops and not brief.assignment.on_feedback and brief.task != CHECKS
     hint = "give the task `on_feedback:` actions that answer such feedback, or fix the cause" if unanswered else ""
     return ErrorRecord(code, f"{after}{feedback.text}", hint)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from actors.proving import prove
 from actors.skills.tester import TESTER_SKILLS
-from sylk_ray.pipelines import Brief, Checker, Feedback, PipelineBus
+from sylk_ray.pipelines import Brief, Checker, Feedback, PipelineBus, Work
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import SendBack, Test, TesterDone
 from sylk_ray.pipelines.worker import Waived, tool_context
@@ -32,7 +33,7 @@ class Tester(Checker):
         brief, work, loops = message.brief, message.work, message.loops
         bus = PipelineBus(ctx)
         try:
-            report = await self.work(brief, self._run(brief, ctx))
+            work, report = await self.work(brief, self._tried(brief, work, ctx))
         except Waived:
             report = None
             await self.tell_waived(brief, ctx)
@@ -57,10 +58,16 @@ class Tester(Checker):
         else:
             await bus.to_pipeline(TesterDone(brief.attempt, loops, work, feedback, final=True))
 
-    async def _run(self, brief: Brief, ctx: Context) -> TestReport | None:
+    async def _tried(self, brief: Brief, work: Work, ctx: Context) -> tuple[Work, TestReport | None]:
+        """With the tests that the model has added, if it does: first those that are declared, then its own."""
         testing = brief.assignment.tester
-        if testing is None:
-            return None
+        report = await self._run(brief, testing, ctx) if testing is not None else None
+        if "tester" not in brief.assignment.thinks or (report is not None and not report.passed):
+            return work, report
+        work, command = await prove(self, brief, work, ctx)
+        return work, await self._run(brief, Testing(run=command), ctx) if command else report
+
+    async def _run(self, brief: Brief, testing: Testing, ctx: Context) -> TestReport:
         tools = tool_context(brief, ctx, "tester")
         return await self.tool(
             "test",

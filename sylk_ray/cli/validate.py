@@ -58,11 +58,13 @@ def validate(
 
       sylk validate job.yaml --set version=1.2
     """
+    from sylk_ray.config import load_settings
     from sylk_ray.dag import layers
-    from sylk_ray.jobs import graph_of
+    from sylk_ray.jobs import check_models, graph_of
 
     shell = Shell(home, json)
     job = read_job(job_file, variables, repo)
+    check_models(job, load_settings(home=shell.home))
     found = [list(layer) for layer in layers(graph_of(job))]
     shell.document({"valid": True, "name": job.name, "repo": job.repo, "layers": found})
     if json:

@@ -8,6 +8,7 @@ that people write are expanded on the way in, and a ``Job`` is stored in its lon
 from sylk_ray.jobs.graph import PIPELINE, graph_of
 from sylk_ray.jobs.loading import load_job, load_job_file
 from sylk_ray.jobs.model import Finally, Job, JobInspection, JobPolicy, Task
+from sylk_ray.jobs.needs import ModelNeeded, check_models
 from sylk_ray.jobs.problems import JobProblems, Problem
 from sylk_ray.jobs.schema import job_schema
 from sylk_ray.jobs.sugar import KNOWN_TOOLS
@@ -20,8 +21,10 @@ __all__ = [
     "JobInspection",
     "JobPolicy",
     "JobProblems",
+    "ModelNeeded",
     "Problem",
     "Task",
+    "check_models",
     "graph_of",
     "job_schema",
     "load_job",

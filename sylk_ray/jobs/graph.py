@@ -7,6 +7,8 @@ from sylk_ray.jobs.model import Job, Task
 
 PIPELINE = "pipeline"
 """The role of every node."""
+TIMEOUT_S = 600.0
+THINKING_TIMEOUT_S = 3600.0
 
 
 def graph_of(job: Job) -> Graph:
@@ -15,7 +17,7 @@ def graph_of(job: Job) -> Graph:
         max_concurrency=job.policy.max_concurrency,
         on_failure=job.policy.on_failure,
         retry=_retry(job, job.policy.retries),
-        timeout_s=job.policy.timeout_s,
+        timeout_s=job.policy.timeout_s or TIMEOUT_S,
     )
     return Graph(tuple(_node(job, name, task) for name, task in job.tasks.items()), policy)
 
@@ -25,7 +27,7 @@ def _node(job: Job, name: str, task: Task) -> Node:
         name,
         PIPELINE,
         task.depends_on,
-        timeout_s=task.timeout_s,
+        timeout_s=task.timeout_s or job.policy.timeout_s or (THINKING_TIMEOUT_S if task.thinks else None),
         retry=None if task.retries is None else _retry(job, task.retries),
         metadata={"description": task.description} if task.description else {},
     )

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from sylk_ray.dag import Node, validate
 from sylk_ray.fairness import Lane
 from sylk_ray.jobs.sugar import GRAPH_FAULT, TaskAction, TaskTesting, ToolCheck, fault
-from sylk_ray.tools.specs import Inspection, Limits, Sandbox, Seconds, Spec
+from sylk_ray.tools.specs import Inspection, Limits, Sandbox, Seconds, Spec, Thinking
 
 JobName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$", max_length=100)]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)]
@@ -32,7 +32,15 @@ class Task(Spec):
     """
 
     description: str = ""
-    prompt: str | None = None
+    prompt: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
+    """What is wanted, in words: without ``engineer`` actions the Engineer's model does it."""
+    criteria: tuple[str, ...] = ()
+    """What has to hold when the task is done, for the models that judge it."""
+    review: bool | None = None
+    """Whether the Inspector's model reads the change; None: when the Engineer's has made it."""
+    write_tests: bool | None = None
+    """Whether the Tester's model writes tests; None: when the Engineer's has made the change, and no ``tester`` is
+    declared."""
     depends_on: tuple[str, ...] = ()
     engineer: Annotated[tuple[TaskAction, ...], Field(validate_default=True)] = ()
     on_feedback: tuple[TaskAction, ...] = ()
@@ -46,6 +54,15 @@ class Task(Spec):
     """Which of the session's tasks comes first when not all can be at work."""
 
     @property
+    def thinks(self) -> tuple[str, ...]:
+        """The roles that need a model."""
+        engineer = self.prompt is not None and not self.engineer
+        review = engineer if self.review is None else self.review
+        write_tests = engineer and self.tester is None if self.write_tests is None else self.write_tests
+        roles = {"engineer": engineer, "inspector": review, "tester": write_tests}
+        return tuple(role for role, does in roles.items() if does)
+
+    @property
     def lane(self) -> Lane:
         """The priority, as FairShare knows it."""
         return Lane[self.priority.upper()]
@@ -53,10 +70,7 @@ class Task(Spec):
     @field_validator("engineer")
     @classmethod
     def _something_to_do(cls, engineer: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
-        if not engineer and info.data.get("prompt") is not None:
-            hint = 'declare "engineer:" actions instead'
-            raise fault("a task with a prompt needs a model, and none is configured", hint)
-        if not engineer:
+        if not engineer and info.data.get("prompt") is None:
             raise fault('a task needs at least one action under "engineer:"', "for example: - run: make format")
         return engineer
 
@@ -66,6 +80,8 @@ class Finally(Spec):
 
     inspector: JobInspection | None = None
     tester: TaskTesting | None = None
+    review: bool = False
+    """Whether the Inspector's model reads the whole change."""
 
 
 class JobPolicy(Spec):
@@ -75,7 +91,8 @@ class JobPolicy(Spec):
     on_failure: Literal["fail_fast", "continue_on_failure"] = "fail_fast"
     retries: Retries = 0
     retry_delay_s: Annotated[float, Field(ge=0, le=86_400)] = 1
-    timeout_s: Seconds = 600
+    timeout_s: Seconds | None = None
+    """Of one attempt; None is ten minutes, and an hour where models think."""
     max_loops: Loops = 3
     """How often the Inspector and the Tester may send work back before the task fails."""
 
@@ -93,6 +110,7 @@ class Job(Spec):
     tasks: Annotated[dict[str, Task], Field(min_length=1)]
     finally_: Finally | None = Field(default=None, alias="finally")
     policy: JobPolicy = JobPolicy()
+    thinking: Thinking = Thinking()
     limits: Limits = Limits()
     sandbox: Sandbox = Sandbox()
 

@@ -13,7 +13,7 @@ from sylk_ray.sessions.changes import Change
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.tools import Issue, TestFailure
-from sylk_ray.tools.specs import Action, Inspection, Limits, Sandbox, Spec, Testing
+from sylk_ray.tools.specs import Action, Inspection, Limits, Sandbox, Spec, Testing, Thinking
 
 WORKERS = ("engineer", "inspector", "tester")
 """The roles of a pipeline's three agents, in the order in which work goes through them."""
@@ -31,6 +31,11 @@ class Assignment(Spec):
     """What each of the three does; without an Engineer's actions there is nothing to send work back to."""
 
     description: str = ""
+    prompt: str = ""
+    criteria: tuple[str, ...] = ()
+    thinks: tuple[str, ...] = ()
+    """The roles whose model does their part, or what is left of it after what is declared."""
+    thinking: Thinking = Thinking()
     engineer: tuple[Action, ...] = ()
     on_feedback: tuple[Action, ...] = ()
     inspector: Inspection | None = None
@@ -79,7 +84,8 @@ class Brief(msgspec.Struct, frozen=True):
     @property
     def feedback_loops(self) -> int:
         """How often Inspector and Tester may each send the work back: never, when nothing is declared for it."""
-        return self.max_loops if self.assignment.on_feedback else 0
+        assignment = self.assignment
+        return self.max_loops if assignment.on_feedback or "engineer" in assignment.thinks else 0
 
     def directory(self, home: Path) -> SessionDirectory:
         """The session's directory under a state directory."""

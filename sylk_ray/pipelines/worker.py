@@ -92,9 +92,11 @@ class Worker(Conversant[None]):
         ctx: Context,
         *,
         result: Any,
+        looks: bool = False,
     ) -> ResultT:
         """Run a tool as a step, with the worktree's commit before and after it: completed, it is never run again;
-        cut off with its cell, what it left is killed, the worktree put back, and the tool run anew.
+        cut off with its cell, what it left is killed, the worktree put back, and the tool run anew. One that only
+        ``looks`` needs neither that nor a CPU slot.
 
         The hooks of ``tool.before`` may change the ``arguments``, or refuse (Aborted); they and those of ``tool.after``
         are asked again when the handler runs again, also where the tool is not.
@@ -104,7 +106,10 @@ class Worker(Conversant[None]):
         given = (await hooks.run(wanted)).arguments
         after = ToolAfter(session=brief.session, agent=ctx.address, tool=name, arguments=given)
         try:
-            done = await self._as_step(name, brief, lambda: doing(given), ctx, result)
+            if looks:
+                done = await ctx.step(name, doing, given, result=result)
+            else:
+                done = await self._as_step(name, brief, lambda: doing(given), ctx, result)
         except SylkError as error:
             await hooks.run(msgspec.structs.replace(after, error=str(error)))
             raise

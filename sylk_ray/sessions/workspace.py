@@ -144,6 +144,11 @@ class Workspace:
             )
         )
 
+    async def diff(self, base: str, commit: str, *, around: int = 5) -> str:
+        """What a commit changed, to be read, with so many lines around each change."""
+        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty")
+        return await self._git.run("diff", f"--unified={around}", *options, base, commit)
+
     async def changed_files(self, task: str) -> list[str]:
         """The files of a task's worktree that are not as they were when it was opened, committed or not; none when
         there is no worktree now."""

@@ -129,6 +129,15 @@ class Testing(Spec):
     timeout_s: Seconds | None = None
 
 
+class Thinking(Spec):
+    """How much a model may think about one piece of work, before it has to say what there is."""
+
+    turns: Annotated[int, Field(ge=2, le=1000)] = 40
+    tokens: Annotated[int, Field(ge=1000)] = 1_000_000
+    """Input and output of all turns."""
+    seconds: Seconds = 1800
+
+
 class Sandbox(Spec):
     """What the person grants to tool processes beyond the worktree. Only a job file can grant."""
 

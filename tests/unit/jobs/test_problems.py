@@ -118,10 +118,6 @@ def test_a_huge_text_is_refused():
             "depends_on: []",
             't: a task needs at least one action under "engineer:" (for example: - run: make format)',
         ),
-        (
-            "prompt: do it",
-            ('t: a task with a prompt needs a model, and none is configured (declare "engineer:" actions instead)'),
-        ),
         ("engineer: make", 't.engineer: expected a list, got "make" (write it as a list: [make])'),
         (
             "engineer: [make]",
@@ -291,7 +287,7 @@ colour: red
         (
             'f:20:1: colour: there is no field "colour" here (the fields here: name, description, '
             "repo, vars, tasks, "
-            "finally, policy, limits, sandbox)"
+            "finally, policy, thinking, limits, sandbox)"
         ),
     ]
 

@@ -1,0 +1,65 @@
+"""What the Inspector's model sees that tools cannot: it reads a change against its task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from actors.thinking import all_told, think_as, told
+from sylk_ray.pipelines import Brief, Work, Worker
+from sylk_ray.pipelines.worker import tool_context, workspace_of
+from sylk_ray.runtime import Context
+from sylk_ray.thinking import Matter, Toolbox, prompt, worktree_tools
+from sylk_ray.thinking.toolbox import Permission, shortened
+from sylk_ray.tools import Issue
+from sylk_ray.tools.specs import Severity
+
+DIFF = 40_000
+"""Characters of a change that are told at once; the files can be read besides."""
+GRANTED: frozenset[Permission] = frozenset({"filesystem.read"})
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that is wrong with a change."""
+
+    severity: Annotated[Severity, Meta(description="error: must be mended before the change may go in.")]
+    message: Annotated[str, Meta(min_length=1, description="What is wrong, in a sentence.")]
+    file: Annotated[str, Meta(description="Where, relative to the worktree.")] = ""
+    line: Annotated[int, Meta(ge=0, description="Of the file as it is now; 0 if it is about more.")] = 0
+    category: Annotated[str, Meta(description="For example criteria, edge_case, race, leak.")] = "review"
+    suggestion: Annotated[str, Meta(description="What would be right.")] = ""
+
+
+class Review(msgspec.Struct, frozen=True):
+    """What an Inspector's model found."""
+
+    issues: Annotated[tuple[Finding, ...], Meta(description="The worst first; empty when all is well.")] = ()
+
+
+async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue], ctx: Context) -> list[Issue]:
+    """The issues that the model sees in the work so far, besides those that are known."""
+    if work.commit is None:
+        return []
+    assignment = brief.assignment
+    diff = await workspace_of(brief, ctx).diff(work.base, work.commit)
+    matter = Matter(
+        system=prompt("inspector").text,
+        task=all_told(
+            told("Task", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
+            told("Criteria", assignment.criteria),
+            told("Linters have said", [f"{issue.file}:{issue.line}: {issue.message}" for issue in known[:50]]),
+            told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
+        ),
+        result=Review,
+        about="Give your review. Call it once, when you have seen all that you need.",
+    )
+    toolbox = Toolbox(worktree_tools(tool_context(brief, ctx, "inspector")), GRANTED)
+    found, _ = await think_as(worker, brief, matter, toolbox, ctx)
+    return [_issue(each) for each in found.issues]
+
+
+def _issue(found: Finding) -> Issue:
+    return Issue(found.file, found.line, found.category, found.severity, found.message, found.suggestion)

@@ -1,0 +1,135 @@
+"""How a worker of a pipeline thinks: each call of its model and each use of a tool is a step of its handler."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from sylk_ray.errors import SylkError
+from sylk_ray.hooks import Aborted
+from sylk_ray.llm import Meter, Reply, Request
+from sylk_ray.pipelines import Brief, Worker
+from sylk_ray.runtime import Context
+from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think
+from sylk_ray.thinking.loop import Check
+
+if TYPE_CHECKING:
+    from sylk_ray.llm import Models
+
+ResultT = TypeVar("ResultT", bound=msgspec.Struct)
+
+_models: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[object, Models]] = weakref.WeakKeyDictionary()
+
+
+class NoResult(SylkError):
+    """A model came to no result within its limits."""
+
+    code = "no_result"
+
+
+def models_of(ctx: Context) -> Models:
+    """This process's models: they share connections and breakers."""
+    from sylk_ray.llm import Models
+
+    loop, settings = asyncio.get_running_loop(), ctx.settings
+    known = _models.get(loop)
+    if known is None or known[0] is not settings:
+        known = _models[loop] = settings, Models(settings.models, settings.model_for)
+    return known[1]
+
+
+async def think_as(
+    worker: Worker,
+    brief: Brief,
+    matter: Matter[ResultT],
+    toolbox: Toolbox,
+    ctx: Context,
+    *,
+    check: Check[ResultT] | None = None,
+) -> tuple[ResultT, Outcome[ResultT]]:
+    """The result, and how it was come by. Raises NoResult, and what asking a model raises."""
+    role, models = worker.role, models_of(ctx)
+    # Also before anything is done: without a model there is no need to begin.
+    window = models.window(role)
+    spec = brief.assignment.thinking
+    limits = ThinkingLimits(turns=spec.turns, tokens=spec.tokens, seconds=spec.seconds)
+
+    async def ask(number: int, request: Request) -> Reply:
+        ctx.progress(f"the {role} thinks (turn {number})", task=brief.task)
+        key = f"{brief.session}/model/{brief.task}#{brief.attempt}/{role}/{number}"
+
+        def admit(provider: str, tokens: int) -> AbstractAsyncContextManager[Meter]:
+            return ctx.leases.model_call(key, brief.session, provider, estimate=tokens, lane=brief.lane)
+
+        async def call() -> Reply:
+            reply = await models.call(role, request, admit=admit)
+            await ctx.publish("model.called", task=brief.task, role=role, **_told(reply))
+            return reply
+
+        return await ctx.step(f"model {number}", call, result=Reply)
+
+    async def use(name: str, tool: str, arguments: Mapping[str, Any]) -> Answer:
+        async def do(given: Mapping[str, Any]) -> Answer:
+            answer = await toolbox.use(tool, given)
+            if answer.denied:
+                await ctx.publish("permission.denied", task=brief.task, role=role, tool=tool, permission=answer.denied)
+            return answer
+
+        ctx.progress(f"the {role} uses {tool}", task=brief.task)
+        try:
+            looks = toolbox.looks(tool)
+            return await worker.tool(f"use {name}", brief, arguments, do, ctx, result=Answer, looks=looks)
+        except Aborted as refused:
+            return Answer(f"it was refused: {refused}", failed=True, denied="hook")
+
+    async def checked(result: ResultT) -> str:
+        # What is looked at may be another thing by the time that the handler is run again.
+        return await ctx.step("check", check, result, result=str) if check is not None else ""
+
+    outcome = await think(matter, toolbox, ask=ask, use=use, limits=limits, window=window, check=checked)
+    await ctx.publish(
+        "thinking.ended",
+        task=brief.task,
+        role=role,
+        ended=outcome.ended,
+        turns=outcome.turns,
+        tokens=outcome.usage.input + outcome.usage.output,
+        price=outcome.price,
+        repairs=len(outcome.repairs),
+        refused=outcome.refused,
+    )
+    if outcome.result is None:
+        said = f"; its last words: {outcome.said[:300]}" if outcome.said else ""
+        raise NoResult(
+            f"the {role}'s model came to no result in {outcome.turns} turns ({outcome.ended}){said}",
+            hint="see `sylk logs`, or try another model: `model_for` in the settings",
+        )
+    return outcome.result, outcome
+
+
+def told(title: str, text: str | Sequence[str]) -> str:
+    """A section of what a model is told of its task; nothing when there is nothing to say."""
+    lines = text if isinstance(text, str) else "\n".join(f"- {each}" for each in text)
+    return f"# {title}\n{lines.strip()}" if lines.strip() else ""
+
+
+def all_told(*sections: str) -> str:
+    """One after the other."""
+    return "\n\n".join(section for section in sections if section)
+
+
+def _told(reply: Reply) -> dict[str, Any]:
+    return {
+        "model": reply.model,
+        "input": reply.usage.input,
+        "output": reply.usage.output,
+        "price": reply.price,
+        "seconds": round(reply.latency_s, 3),
+        "attempts": reply.attempts,
+        "repairs": list(reply.repairs),
+    }

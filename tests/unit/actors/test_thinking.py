@@ -1,0 +1,318 @@
+"""A pipeline whose agents think: what they do, what they cannot, and that a crash repeats no call of a model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors import tester
+from actors.engineer import Engineer
+from actors.inspector import Inspector
+from actors.pipeline import PipelineAgent
+from sylk_ray.config import Model, Settings
+from sylk_ray.fairness import Lane
+from sylk_ray.hooks import HookContext, ToolAfter, hook, runtime_hooks
+from sylk_ray.jobs import load_job
+from sylk_ray.pipelines.messages import Assignment, Brief, MergeWork, PipelineFailed, StartPipeline
+from sylk_ray.runtime import Host, LocalTransport, MemoryJournals, Roles, SessionBinding, SystemClock
+from sylk_ray.sessions.workspace import Workspace
+from tests.models import ModelServer, RoleScript, call
+from tests.unit.actors.test_pipeline import ORCHESTRATOR, PIPELINE, OpenDoor, Recorder
+from tests.unit.runtime.conftest import FakeFleet, FakeRouter
+from tests.unit.sessions.conftest import git, new_repository
+
+APPROVED = call("finish", issues=[])
+WRITTEN = call("write_file", path="total.py", content="def total(values):\n    return sum(values)\n")
+DONE = call("finish", summary="total is there")
+TEST = "from total import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+OLD = "def test_old():\n    assert 1\n"
+TESTED = [
+    call("write_file", path="tests/test_total.py", content=TEST),
+    call("run_command", command=f"PYTHONPATH=. {sys.executable} -m pytest -q tests/test_total.py"),
+    call("finish", summary="it adds up", command=f"PYTHONPATH=. {sys.executable} -m pytest -q tests/test_total.py"),
+]
+
+
+class Charged:
+    def charge(self, *, input: float = 0, output: float = 0) -> None:
+        pass
+
+
+class Door(OpenDoor):
+    """In the place of FairShare: everyone may go on, and who asked is noted."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def model_call(
+        self, key: str, session: str, provider: str, *, estimate: float = 1, lane: Lane = Lane.NORMAL
+    ) -> AsyncGenerator[Charged]:
+        assert estimate > 10
+        self.calls.append(key)
+        yield Charged()
+
+
+class World:
+    """A cell, a repository and a model."""
+
+    def __init__(self, home: Path, repo: Path) -> None:
+        self.home = home
+        self.repo = repo
+        self.journals = MemoryJournals()
+        self.script = RoleScript()
+        self.server = ModelServer(answer=lambda request: self.script(request))
+        self.door = Door()
+        self.workspace = Workspace(home, "s", "demo", repo)
+
+    async def start(self) -> Host:
+        agents = (PipelineAgent, Engineer, Inspector, tester.Tester, Recorder, FakeRouter, FakeFleet)
+        transport = LocalTransport()
+        models = {"local": Model(base_url=self.server.url, model="tiny", context_window=32_000)}
+        self.host = host = Host(
+            "a",
+            roles=Roles({cls.role: cls for cls in agents}),
+            transport=transport,
+            journals=self.journals,
+            clock=SystemClock(),
+            settings=Settings(home=self.home, models=models),
+        )
+        host.leases = self.door  # type: ignore[assignment]
+        transport.join("a", host.receive)
+        await host.open_session(SessionBinding("s", "a"))
+        return host
+
+    def brief(self, task: str = "prompt: Write total.py with a function that adds up.") -> Brief:
+        job = load_job(f"name: j\ntasks:\n  a:\n    {task}\n", source="job.yaml")
+        made = job.tasks["a"]
+        assignment = Assignment(
+            prompt=made.prompt or "",
+            criteria=made.criteria,
+            thinks=made.thinks,
+            thinking=job.thinking,
+            engineer=made.engineer,
+            inspector=made.inspector,
+            tester=made.tester,
+        )
+        return Brief(
+            session="s",
+            session_name="demo",
+            repo=str(self.repo),
+            task="a",
+            attempt=1,
+            assignment_json=assignment.model_dump_json(),
+            limits_json=job.limits.model_dump_json(),
+            sandbox_json=job.sandbox.model_dump_json(),
+            max_loops=2,
+        )
+
+    async def run(self, brief: Brief | None = None, **moves: Any) -> MergeWork | PipelineFailed:
+        """Of a whole attempt."""
+        self.script = RoleScript(**moves)
+        await self.host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(brief or self.brief()), timeout=5)
+        async with asyncio.timeout(60):
+            while not (ended := [e for e in Recorder.heard if isinstance(e, MergeWork | PipelineFailed)]):
+                await asyncio.sleep(0.01)
+        return ended[0]
+
+    def file(self, merge: MergeWork | PipelineFailed, path: str) -> str:
+        assert isinstance(merge, MergeWork), merge
+        return git(self.repo, "show", f"{merge.commit}:{path}")
+
+    def happened(self, kind: str) -> list[dict[str, Any]]:
+        return [dict(event.data) for event in FakeRouter.events if event.kind == kind]
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncGenerator[World]:
+    FakeRouter.places, FakeRouter.events, Recorder.heard = {}, [], []
+    files = {
+        "readme.md": "# Sums\n",
+        "pytest.ini": "[pytest]\n",
+        "tests/test_old.py": "def test_old():\n    assert 1\n",
+    }
+    made = World(tmp_path / "home", new_repository(tmp_path / "repo", files))
+    await made.workspace.create(git(made.repo, "rev-parse", "HEAD"))
+    await made.start()
+    yield made
+    await made.host.stop(grace_s=0)
+    made.server.close()
+
+
+async def test_a_prompt_becomes_reviewed_and_tested_work(world):
+    merge = await world.run(engineer=[call("list_files"), WRITTEN, DONE], inspector=[APPROVED], tester=TESTED)
+    assert "return sum(values)" in world.file(merge, "total.py")
+    assert world.file(merge, "tests/test_total.py").strip() == TEST.strip()
+    assert merge.result.files_changed == ["tests/test_total.py", "total.py"]
+    assert world.script.left == {}
+    assert len(world.door.calls) == len(set(world.door.calls)) == 3 + 1 + 3
+
+
+async def test_each_is_told_what_it_needs(world):
+    await world.run(
+        world.brief("{prompt: Add up., criteria: [an empty list gives 0]}"),
+        engineer=[WRITTEN, DONE],
+        inspector=[APPROVED],
+        tester=TESTED,
+    )
+    first = {role: world.script.requests(role)[0] for role in ("engineer", "inspector", "tester")}
+    for request in first.values():
+        assert "Add up." in request.messages[0].text
+        assert "an empty list gives 0" in request.messages[0].text
+    assert "+    return sum(values)" in first["inspector"].messages[0].text
+    assert "+    return sum(values)" in first["tester"].messages[0].text
+    assert {tool.name for tool in first["inspector"].tools} == {"read_file", "list_files", "search_files", "finish"}
+
+
+async def test_what_the_inspector_finds_goes_back_and_is_mended(world):
+    found = {"severity": "error", "message": "an empty list is not considered", "file": "total.py", "line": 2}
+    mended = call("edit_file", path="total.py", old="sum(values)", new="sum(values or [])")
+    merge = await world.run(
+        engineer=[WRITTEN, DONE, mended, DONE],
+        inspector=[call("finish", issues=[found]), APPROVED],
+        tester=TESTED,
+    )
+    assert "sum(values or [])" in world.file(merge, "total.py")
+    again = world.script.requests("engineer")[2].messages[0].text
+    assert "total.py:2: review error: an empty list is not considered" in again
+    assert "+    return sum(values)" in again
+
+
+async def test_warnings_do_not_hold_the_work_up(world):
+    found = {"severity": "warning", "message": "the name could be better"}
+    merge = await world.run(engineer=[WRITTEN, DONE], inspector=[call("finish", issues=[found])], tester=TESTED)
+    assert isinstance(merge, MergeWork)
+
+
+async def test_what_a_linter_has_found_is_mended_before_the_model_reads(world):
+    task = "{prompt: Add up., inspector: {tools: [{name: look, run: \"! grep -rn sum *.py\", files: '**'}]}}"
+    without = call("write_file", path="total.py", content="def total(values):\n    return len(values) and 3\n")
+    merge = await world.run(
+        world.brief(task), engineer=[WRITTEN, DONE, without, DONE], inspector=[APPROVED], tester=TESTED
+    )
+    assert isinstance(merge, MergeWork)
+    assert len(world.script.requests("inspector")) == 1
+
+
+async def test_tests_that_fail_are_run_whatever_the_model_says_and_go_back(world):
+    wrong = call("write_file", path="total.py", content="def total(values):\n    return 4\n")
+    merge = await world.run(
+        engineer=[wrong, DONE, WRITTEN, DONE], inspector=[APPROVED, APPROVED], tester=[*TESTED, *TESTED]
+    )
+    assert "return sum(values)" in world.file(merge, "total.py")
+    assert "test_total" in world.script.requests("engineer")[2].messages[0].text
+
+
+async def test_a_tester_changes_no_code_and_takes_no_test_away(world):
+    tries = [
+        call("write_file", path="total.py", content="def total(values):\n    return 3\n"),
+        call("run_command", command="echo 'def total(v): return 3' > total.py"),
+        call("finish", summary="ok", command="true"),
+        call("run_command", command="git show HEAD:total.py > total.py; echo > tests/test_old.py"),
+        call("finish", summary="ok", command="true"),
+        call(
+            "write_file",
+            path="tests/test_old.py",
+            content=f"{OLD}\n\ndef test_new():\n    pass\n",
+        ),
+        call("finish", summary="ok", command=f"{sys.executable} -m pytest -q tests"),
+    ]
+    merge = await world.run(engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=tries)
+    told = world.script.told("tester", 7)
+    assert "you write tests, and this is none" in told[0]
+    assert "total.py is no test: put it back" in told[2]
+    assert "lines of tests/test_old.py are gone" in told[4]
+    assert "return sum(values)" in world.file(merge, "total.py")
+    assert "def test_new" in world.file(merge, "tests/test_old.py")
+
+
+async def test_a_tester_that_gives_up_leaves_nothing_behind(world):
+    brief = world.brief()
+    assignment = msgspec.json.decode(brief.assignment_json)
+    assignment["thinking"]["turns"] = 3
+    brief = msgspec.structs.replace(brief, assignment_json=msgspec.json.encode(assignment).decode())
+    ruin = call("run_command", command="echo 'def total(v): return 3' > total.py")
+    merge = await world.run(
+        brief,
+        engineer=[WRITTEN, DONE],
+        inspector=[APPROVED],
+        tester=[ruin, ruin, call("finish", summary="x", command="true")],
+    )
+    assert "return sum(values)" in world.file(merge, "total.py")
+
+
+async def test_declared_and_thinking_roles_mix(world):
+    writing = "{write: {path: total.py, content: 'def total(v): return sum(v)'}}"
+    task = f"{{engineer: [{writing}], prompt: Add up., review: true, tester: 'true'}}"
+    merge = await world.run(world.brief(task), inspector=[APPROVED])
+    assert isinstance(merge, MergeWork)
+    assert [role for role, _ in world.script.asked] == ["inspector"]
+
+
+async def test_an_engineer_that_changes_nothing_is_told(world):
+    await world.run(engineer=[DONE, WRITTEN, DONE], inspector=[APPROVED], tester=TESTED)
+    assert "nothing has changed in the worktree" in world.script.told("engineer", 2)[0]
+
+
+async def test_a_model_that_comes_to_nothing_fails_the_attempt_and_says_how(world):
+    failed = await world.run()
+    assert isinstance(failed, PipelineFailed)
+    assert failed.error.type == "no_result"
+    assert "silent" in failed.error.message
+    assert "nothing is written down for the engineer" in failed.error.message
+
+
+async def test_without_a_model_a_prompt_says_so(world, monkeypatch):
+    monkeypatch.setattr(world.host, "settings", Settings(home=world.home))
+    failed = await world.run()
+    assert (failed.error.type, "no model is configured" in failed.error.message) == ("no_model", True)
+
+
+async def test_what_was_called_and_used_is_in_the_history(world):
+    await world.run(engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=TESTED)
+    called = world.happened("model.called")
+    assert [each["role"] for each in called] == ["engineer"] * 2 + ["inspector"] + ["tester"] * 3
+    assert all((each["model"], each["input"], each["output"]) == ("local", 100, 10) for each in called)
+    ended = world.happened("thinking.ended")
+    assert [(each["role"], each["ended"], each["turns"]) for each in ended] == [
+        ("engineer", "done", 2),
+        ("inspector", "done", 1),
+        ("tester", "done", 3),
+    ]
+
+
+@pytest.mark.parametrize("uses", [1, 2, 3])
+async def test_an_engineer_that_dies_goes_on_where_it_was_and_asks_nothing_again(world, uses):
+    """Its mail and its steps are in the journal; whoever takes over begins the handler anew."""
+    hooks = runtime_hooks(world.host.settings.hooks)
+    seen: list[str] = []
+
+    @hook(ToolAfter)
+    def die(payload: ToolAfter, ctx: HookContext) -> None:
+        seen.append(payload.tool)
+        if len(seen) == uses:
+            slot = world.host._slots.pop(PIPELINE.beside("engineer"))
+            for task in slot.tasks():
+                task.cancel()
+            asyncio.get_running_loop().create_task(world.host.recover_session("s"))
+
+    hooks.add(die)
+    try:
+        merge = await world.run(
+            engineer=[call("list_files"), WRITTEN, call("read_file", path="total.py"), DONE],
+            inspector=[APPROVED],
+            tester=TESTED,
+        )
+    finally:
+        hooks.remove(die.name)
+    assert len(seen) > uses
+    assert "return sum(values)" in world.file(merge, "total.py")
+    assert len(world.script.requests("engineer")) == 4
+    assert world.script.left == {}
