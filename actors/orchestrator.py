@@ -25,9 +25,10 @@ from actors.job_messages import (
     Tick,
 )
 from actors.job_reports import JobReports
-from actors.orchestrator_state import OrchestratorState, TaskEntry
+from actors.orchestrator_state import OrchestratorState, Planning, TaskEntry
+from actors.planning_desk import PlanningDesk
+from actors.planning_messages import Decide
 from actors.skills.orchestrator import ORCHESTRATOR_SKILLS
-from actors.task_desk import TaskDesk
 from sylk_ray.dag import Decision, NodeState, Outcome, Scheduler, Snapshot, Start, Stop, layers
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Lane
@@ -60,7 +61,7 @@ from sylk_ray.speech.tasks import FindTask, TaskMessage
 MERGE_TRIES = 5
 
 
-class Orchestrator(TaskDesk):
+class Orchestrator(PlanningDesk):
     """One job at a time. All decisions are the scheduler's; this carries them out and reports what came of them."""
 
     role = "orchestrator"
@@ -148,15 +149,36 @@ class Orchestrator(TaskDesk):
             grants=msgspec.to_builtins(record.grants),
             warnings=record.warnings,
         )
+        self._enter_tasks()
+        if self._job.needs_plan:
+            await self._plan(Planning(), ctx)
+        else:
+            await ctx.tell(ctx.address, Begin())
+        self._note_state()
+
+    def _enter_tasks(self) -> None:
+        record = self._ledger.record
         nodes = self._scheduler.snapshot().nodes
         self.state.tasks = {node.name: TaskEntry(record.tasks[node.name], node) for node in nodes}
+
+    async def _adopt(self, job: Job, ctx: Context) -> None:
+        record = self._ledger.record
+        path = self._directory.job_of(record.job_id)
+        await asyncio.to_thread(write_atomically, path, job.model_dump_json().encode())
+        paused = self._scheduler.mode.paused
+        self.state.tasks = {}
+        await self._take_up(msgspec.structs.replace(record, tasks={}))
+        self._ledger.begin(layers(graph_of(self._job)), record.started_at)
+        if paused:
+            self._scheduler.pause(ctx.clock.now())
+        self._enter_tasks()
         self._note_state()
-        await ctx.tell(ctx.address, Begin())
+        self._reports.soon()
 
     @handler()
     async def begin(self, message: Begin, ctx: Context) -> None:
         """Start the graph."""
-        if self.state.running:
+        if self.state.running and self.state.planning is None:
             await self._carry_out(self._scheduler.start(ctx.clock.now()), ctx)
 
     def _note_state(self) -> None:
@@ -288,6 +310,10 @@ class Orchestrator(TaskDesk):
         if not self.state.running:
             return
         await ctx.publish("job.cancelling", reason=message.reason)
+        if self.state.planning is not None:
+            await self._stop_planning(ctx)
+            await self._finish(JobState.CANCELLED, ctx)
+            return
         if self._scheduler.finished and self._ledger.record.checks is not None:
             await ctx.tell(ctx.address.beside("pipeline", CHECKS), StopPipeline(1, message.reason))
             return
@@ -310,12 +336,14 @@ class Orchestrator(TaskDesk):
     @handler()
     async def tick(self, message: Tick, ctx: Context) -> None:
         """Deadlines and back-offs."""
-        if self.state.running:
+        if self.state.running and self._asked_until() is not None:
+            await self._nobody_answered(ctx)
+        if self.state.running and self.state.planning is None:
             await self._carry_out(self._scheduler.tick(ctx.clock.now()), ctx)
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """A job whose orchestrator cannot go on has failed, and says so; not so when a person was refused something."""
-        if self.state.running and not isinstance(message, TaskMessage | FindTask | Hear | CallSkill | Waive):
+        if self.state.running and not isinstance(message, TaskMessage | FindTask | Hear | CallSkill | Waive | Decide):
             await self._finish(JobState.FAILED, ctx, ErrorRecord.of(error))
 
     # -- carrying out -----------------------------------------------------------------------------------------
@@ -419,7 +447,8 @@ class Orchestrator(TaskDesk):
         self._reports.soon()
 
     def _set_alarm(self) -> None:
-        self._reminders.set_alarm(self._scheduler.next_wakeup() if self.state.running else None, Tick())
+        due = [self._scheduler.next_wakeup(), self._asked_until()] if self.state.running else []
+        self._reminders.set_alarm(min((at for at in due if at is not None), default=None), Tick())
 
     # -- the end ----------------------------------------------------------------------------------------------
 

@@ -17,6 +17,23 @@ class TaskEntry(msgspec.Struct, frozen=True):
     progress: Progress
 
 
+class Rejected(msgspec.Struct, frozen=True):
+    """A plan that a person did not want, and what they said of it."""
+
+    plan: str
+    reason: str
+
+
+class Planning(msgspec.Struct, frozen=True):
+    """A request whose tasks are being made, or wait for approval."""
+
+    answers: list[tuple[str, str]] = []
+    """Questions and what a person said."""
+    rejected: list[Rejected] = []
+    plan: str = ""
+    """The one that waits for approval, as a person reads it."""
+
+
 class OrchestratorState(msgspec.Struct):
     """The job's record, its tasks apart, and where its graph stands. The job itself is in the session's directory."""
 
@@ -32,3 +49,5 @@ class OrchestratorState(msgspec.Struct):
     """The attempts that FairShare has let in and that have not ended."""
     waived: dict[str, tuple[Check, ...]] = {}
     """The checks that a person has let tasks pass without."""
+    planning: Planning | None = None
+    """None once the tasks are there and may be begun."""

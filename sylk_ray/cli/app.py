@@ -18,6 +18,7 @@ from sylk_ray.cli import (
     dead_letters,
     doctor,
     hooks,
+    inbox,
     jobs,
     messages,
     models,
@@ -111,6 +112,10 @@ app.command("logs")(jobs.logs)
 app.command("watch")(watch.watch)
 app.command("cancel")(jobs.cancel)
 app.command("resume")(jobs.resume)
+app.command("inbox")(inbox.inbox)
+app.command("approve")(inbox.approve)
+app.command("deny")(inbox.deny)
+app.command("answer")(inbox.answer)
 # What is not an option of its own belongs to what is said: `sylk say /status --detailed`.
 app.command("say", context_settings={"ignore_unknown_options": True})(say.say)
 app.command("chat")(chat.chat)

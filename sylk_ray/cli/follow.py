@@ -13,7 +13,7 @@ import msgspec
 from sylk_ray.cli.job_view import JobView, live_table
 from sylk_ray.cli.shell import Shell, make_console
 from sylk_ray.errors import SylkError
-from sylk_ray.gateway.narration import narrate
+from sylk_ray.gateway.narration import narrate, plain
 from sylk_ray.messaging import Event
 from sylk_ray.sessions import JobRecord
 
@@ -35,8 +35,17 @@ class Display(Protocol):
         ...
 
 
+class Asked(Exception):
+    """The job asks the person who watches it; its display makes room for that."""
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+
+
 def follow(shell: Shell, client: GatewayClient, job_id: str) -> JobRecord:
     """Show a job until it is over; returns its last record. Raises Detached when the person leaves.
+
+    On a terminal the person is asked what the job asks.
 
     The first Ctrl-C asks whether to cancel or to leave (in a pipe it cancels), the second cancels; a third, while
     the job is being cancelled, leaves.
@@ -50,9 +59,13 @@ def follow(shell: Shell, client: GatewayClient, job_id: str) -> JobRecord:
                 for event in client.events(job_id, after):
                     after = max(after, event.sequence)
                     display.show(event)
+                    if event.kind == "person.asked" and sys.stdin.isatty() and not shell.json:
+                        raise Asked(event)
                     if event.kind == "job.finished":
                         return msgspec.convert(event.data["record"], JobRecord)
                 raise AssertionError("a stream of events ends with job.finished")
+        except Asked as asked:
+            _ask(shell, client, asked.event)
         except KeyboardInterrupt:
             interrupts += 1
             if cancelling and interrupts > 2:
@@ -74,6 +87,32 @@ def _wants_cancel(shell: Shell) -> bool:
         return False
     shell.note("" if answer else "taken as cancel")
     return True
+
+
+def _ask(shell: Shell, client: GatewayClient, event: Event) -> None:
+    """Ask the person, and tell the job; one that has been answered meanwhile, or cannot be told, says so."""
+    from sylk_ray.cli.inbox import decide
+
+    data = event.data
+    question = data["asked"] == "question"
+    print("", *(plain(line) for line in str(data["text"]).splitlines()), sep="\n", file=sys.stderr)
+    prompt = "your answer: " if question else "carry this plan out? [y]es, [n]o, or say what should be different: "
+    print(f"\n{prompt}", end="", file=sys.stderr, flush=True)
+    said = sys.stdin.readline()
+    words = said.strip()
+    if not said:
+        shell.note(f"\nnot answered; `sylk inbox` shows it ({data['id']})")
+        return
+    if question:
+        decision, text = ("answer", words) if words else ("deny", "")
+    elif words.lower() in ("y", "yes"):
+        decision, text = "approve", ""
+    else:
+        decision, text = "deny", "" if words.lower() in ("", "n", "no") else words
+    try:
+        decide(client, str(data["id"]), decision, text)
+    except SylkError as error:
+        shell.note(f"that was not taken: {error.message}")
 
 
 def _cancel(shell: Shell, client: GatewayClient, job_id: str) -> None:

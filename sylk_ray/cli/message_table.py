@@ -18,6 +18,7 @@ MODULES = (
     "actors.fair_share",
     "actors.job_messages",
     "actors.knowledge_messages",
+    "actors.planning_messages",
     "sylk_ray.conversation",
     "sylk_ray.pipelines.messages",
     "sylk_ray.runtime.dead_letters",

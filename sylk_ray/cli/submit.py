@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sylk_ray.cli.shell import Home, Json, Shell
-from sylk_ray.cli.validate import JobFile, Repo, Variables, read_job
+from sylk_ray.cli.validate import Repo, Variables, read_job
+from sylk_ray.errors import InputError
 
 if TYPE_CHECKING:
     from sylk_ray.cli.state import RuntimeState
     from sylk_ray.gateway.client import GatewayClient
+    from sylk_ray.jobs import Job
     from sylk_ray.sessions import JobRecord
 
 
+JobOrRequest = Annotated[
+    str, typer.Argument(metavar="JOB.yaml|REQUEST", help="The job file, or in words what is to be done.")
+]
+
+
 def submit(
-    job_file: JobFile,
+    wanted: JobOrRequest,
     repo: Repo = None,
     session: Annotated[str, typer.Option(help="The session's name; its branch is sylk/NAME.")] = "",
     variables: Variables = None,
     wait: Annotated[bool, typer.Option(help="Follow the job to its end.")] = True,
     queue: Annotated[bool, typer.Option(help="Stand in line when as many sessions are at work as may be.")] = True,
     direct: Annotated[bool, typer.Option("--direct", help="Start it without a Ray job on the dashboard.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Carry the plan of a request out without asking.")] = False,
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Run a job, and leave a branch with what it did. Starts a runtime if none runs.
+    """Run a job, or have a request in plain words planned and carried out, and leave a branch. Starts a runtime if none
+    runs.
+
+    A request needs a model (README, "Models"). Its plan is shown, and carried out when you approve it: on the terminal,
+    or with `sylk approve`; you can say instead what should be different.
 
     Your checkout and your branches are not touched: the session works on a branch of its own, sylk/NAME, from HEAD.
     When enough sessions are at work the job is queued, says so, and starts by itself. Exits with 0 when the job
@@ -44,6 +57,8 @@ def submit(
       sylk submit job.yaml --wait --json > result.json
 
       sylk submit job.yaml --no-wait --no-queue
+
+      sylk submit "Add a --json flag to the report command, with tests" --repo .
     """
     from sylk_ray.cli.lifecycle import Wanted, bring_up
     from sylk_ray.cli.results import accepted_document, record_of, standing_told
@@ -51,14 +66,16 @@ def submit(
     from sylk_ray.sessions.repository import inspect_repository
 
     shell = Shell(home, json)
-    job = read_job(job_file, variables, repo)
+    job = _job_of(wanted, variables, repo)
+    if yes:
+        job = job.model_copy(update={"policy": job.policy.model_copy(update={"approval": "auto"})})
     asyncio.run(inspect_repository(Path(job.repo)))
     state, _ = bring_up(shell.home, Wanted(), shell.note)
     client = GatewayClient(shell.home)
     through_ray = bool(state.dashboard_url) and not direct
     order = {
         "job": job.model_dump(mode="json"),
-        "source": str(job_file),
+        "source": wanted if job.request is None else "request",
         "repo": job.repo,
         "session": session,
         "start": not through_ray,
@@ -77,6 +94,35 @@ def submit(
             shell.say(f"follow it with `sylk logs {record.job_id} --follow`")
         return
     raise typer.Exit(watch(shell, client, record))
+
+
+def _job_of(wanted: str, variables: list[str] | None, repo: Path | None) -> Job:
+    """Of a file, or of a request: what is no file, and has the form of none. Raises JobProblems and WrongVariable."""
+    path = Path(wanted)
+    if "\n" not in wanted and (_is_there(path) or not _is_said(wanted)):
+        return read_job(path, variables, repo)
+    from sylk_ray.jobs import Job
+
+    if variables:
+        raise InputError("--set is for the `vars` of a job file", hint="say it in the request")
+    return Job(name=_name_of(wanted), request=wanted, repo=str((repo or Path()).absolute().resolve()), tasks={})
+
+
+def _is_said(wanted: str) -> bool:
+    return len(wanted.split()) > 1 and not wanted.endswith((".yaml", ".yml", ".json"))
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # words can be too long for a name
+        return False
+
+
+def _name_of(request: str) -> str:
+    words = re.findall(r"[a-z0-9]+", request.lower())
+    name = "-".join(words[:6])[:40].strip("-")
+    return name if name[:1].isalpha() else f"request-{name}".rstrip("-")
 
 
 def watch(shell: Shell, client: GatewayClient, record: JobRecord) -> int:

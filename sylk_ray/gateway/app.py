@@ -20,6 +20,7 @@ from sylk_ray import __version__
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.gateway import (
     codebase_routes,
+    inbox_routes,
     job_routes,
     letter_routes,
     runtime_routes,
@@ -55,7 +56,17 @@ def create_app(host: Host, token: str) -> FastAPI:
     """The application for a host's agents, behind its guard."""
     app = FastAPI(title="sylk_ray", version=__version__, docs_url=None, redoc_url=None)
     app.state.front = Front(host, hub)
-    for each in (runtime_routes, job_routes, session_routes, say_routes, letter_routes, topic_routes, codebase_routes):
+    every = (
+        runtime_routes,
+        job_routes,
+        inbox_routes,
+        session_routes,
+        say_routes,
+        letter_routes,
+        topic_routes,
+        codebase_routes,
+    )
+    for each in every:
         app.include_router(each.routes)
     app.add_exception_handler(SylkError, _deliberate)
     app.add_exception_handler(RequestValidationError, _malformed)

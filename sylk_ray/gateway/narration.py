@@ -144,6 +144,45 @@ def _cancelling(data: Data) -> list[str]:
     return [f"the job is being cancelled: {data.get('reason')}"]
 
 
+def _plan_made(data: Data) -> list[str]:
+    tasks: list[Data] = data.get("tasks", [])
+    return [f"a plan of {len(tasks)} task(s):", *str(data.get("text", "")).splitlines()]
+
+
+def _asked(data: Data) -> list[str]:
+    id = data.get("id")
+    if data.get("asked") == "question":
+        return [f"a question: {data.get('text')}", f'answer it with `sylk answer {id} "..."`']
+    return [f"waits for approval: `sylk approve {id}`, or `sylk deny {id} [what is wanted instead]`"]
+
+
+def _decided(data: Data) -> list[str]:
+    said = f": {data['text']}" if data.get("text") else ""
+    who = f" by {data['who']}" if data.get("who") else ""
+    return [f"{_DECIDED.get(str(data.get('decision')), data.get('decision'))}{who}{said}"]
+
+
+_DECIDED = {"approve": "approved", "deny": "denied", "answer": "answered"}
+
+
+def _engineered(data: Data) -> list[str]:
+    return [str(data.get("summary")), *(f"not done: {each}" for each in data.get("unfinished", []))]
+
+
+def _proved(data: Data) -> list[str]:
+    return [f"tests: {data.get('summary')}"]
+
+
+def _thought(data: Data) -> list[str]:
+    price = f", {data['price']:.4g}" if data.get("price") else ""
+    told = f"the {data.get('role')}'s model: {data.get('turns')} turn(s), {data.get('tokens')} tokens{price}"
+    return [told if data.get("ended") == "done" else f"{told}; ended by its limit ({data.get('ended')})"]
+
+
+def _denied(data: Data) -> list[str]:
+    return [f"the {data.get('role')} may not use {data.get('tool')}: it lacks {data.get('permission')}"]
+
+
 def _finished(data: Data) -> list[str]:
     record: Data = data.get("record", {})
     error: Data = record.get("error") or {}
@@ -171,4 +210,12 @@ _TELLERS: dict[str, Callable[[Data], list[str]]] = {
     "checks.state": _checks,
     "check.waived": _waived,
     "task.told": _told,
+    "plan.begun": lambda data: ["the Architect plans" + (" anew" if data.get("round", 1) > 1 else "")],
+    "plan.made": _plan_made,
+    "person.asked": _asked,
+    "person.decided": _decided,
+    "engineer.result": _engineered,
+    "tester.tests": _proved,
+    "thinking.ended": _thought,
+    "permission.denied": _denied,
 }

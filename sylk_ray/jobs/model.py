@@ -93,6 +93,10 @@ class JobPolicy(Spec):
     retry_delay_s: Annotated[float, Field(ge=0, le=86_400)] = 1
     timeout_s: Seconds | None = None
     """Of one attempt; None is ten minutes, and an hour where models think."""
+    approval: Literal["ask", "auto"] = "ask"
+    """Whether a person is asked before the plan of a request is carried out."""
+    answer_within_s: Seconds = 300
+    """How long a person may take to answer; then the job is cancelled."""
     max_loops: Loops = 3
     """How often the Inspector and the Tester may send work back before the task fails."""
 
@@ -107,12 +111,25 @@ class Job(Spec):
     repo: str = "."
     """The git repository: relative to the job file as written, absolute after ``load_job_file``."""
     vars: dict[VariableName, str] = {}
-    tasks: Annotated[dict[str, Task], Field(min_length=1)]
+    request: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
+    """What is wanted, in words: the Architect makes the tasks of it, where none are given."""
+    tasks: dict[str, Task] = {}
     finally_: Finally | None = Field(default=None, alias="finally")
     policy: JobPolicy = JobPolicy()
     thinking: Thinking = Thinking()
     limits: Limits = Limits()
     sandbox: Sandbox = Sandbox()
+
+    @property
+    def needs_plan(self) -> bool:
+        """Whether its tasks are yet to be made of its request."""
+        return self.request is not None and not self.tasks
+
+    @model_validator(mode="after")
+    def _something_to_do(self) -> Job:
+        if not self.tasks and self.request is None:
+            raise fault("a job needs at least one task, or a request", 'write what is wanted under "request:"')
+        return self
 
     @model_validator(mode="after")
     def _tasks_make_a_graph(self) -> Job:

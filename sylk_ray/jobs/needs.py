@@ -18,6 +18,11 @@ def check_models(job: Job, settings: Settings) -> None:
     if settings.models:
         return
     thinking = [name for name, task in job.tasks.items() if task.thinks]
+    if job.needs_plan:
+        raise ModelNeeded(
+            "to plan a request needs a model, and none is configured",
+            hint='set one in settings.yaml (README, "Models"), or write a job file: see `sylk validate --help`',
+        )
     if job.finally_ is not None and job.finally_.review:
         thinking.append("finally")
     if thinking:

@@ -200,7 +200,9 @@ def workspace_of(brief: Brief, ctx: Context) -> Workspace:
     return Workspace(ctx.settings.home, brief.session, brief.session_name, Path(brief.repo))
 
 
-def tool_context(brief: Brief, ctx: Context, role: Literal["engineer", "inspector", "tester"]) -> ToolContext:
+def tool_context(
+    brief: Brief, ctx: Context, role: Literal["engineer", "inspector", "tester", "architect"]
+) -> ToolContext:
     """Where this agent's tools work. The run id begins with session and task, so that whoever cleans up after a
     dead cell finds what it left running."""
     directory = brief.directory(ctx.settings.home)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -153,6 +154,19 @@ class Grants(msgspec.Struct, frozen=True):
     env: list[str] = []
 
 
+class Asking(msgspec.Struct, frozen=True):
+    """Something that a person is asked. ``until`` is Unix time in seconds; nobody waits any longer."""
+
+    id: str
+    kind: Literal["plan", "question"]
+    text: str
+    by: str
+    """The role that asks."""
+    at: float
+    until: float
+    options: list[str] = []
+
+
 class JobRecord(msgspec.Struct, frozen=True):
     """One job. ``job_id`` names it everywhere; ``ray_job`` is its submission on the Ray dashboard, if it has one."""
 
@@ -183,3 +197,5 @@ class JobRecord(msgspec.Struct, frozen=True):
     """The number of the session's last event before this job's own."""
     trace: str = ""
     """The trace that it was submitted in. What it does is of that, whoever starts it, lets it in or resumes it."""
+    asking: list[Asking] = []
+    """What it waits for a person to say."""

@@ -1,0 +1,202 @@
+"""Plans: from a request in plain words to tasks for pipelines."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from pydantic import ValidationError
+
+from actors.codebase_tools import codebase_tools
+from actors.planning_messages import MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
+from actors.thinking import all_told, think_as, told
+from sylk_ray.errors import SylkError
+from sylk_ray.jobs import Job
+from sylk_ray.messaging import Address, Message
+from sylk_ray.pipelines import Brief, Worker
+from sylk_ray.pipelines.messages import Assignment
+from sylk_ray.pipelines.worker import Stopped, tool_context, workspace_of
+from sylk_ray.runtime import Context, handler
+from sylk_ray.sessions import JobRecord
+from sylk_ray.sessions.directories import SessionDirectory, session_directory
+from sylk_ray.sessions.records import ErrorRecord
+from sylk_ray.thinking import Matter, Toolbox, prompt, worktree_tools
+from sylk_ray.thinking.toolbox import Permission
+
+GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "search"})
+LOOKING = "architect-looks"
+"""The name of the worktree that is looked at."""
+_RAW = ("{% raw %}", "{% endraw %}")
+
+
+class PlannedTask(msgspec.Struct, frozen=True):
+    """One task of a plan."""
+
+    name: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$", max_length=60, description="In snake_case, what it does.")]
+    prompt: Annotated[str, Meta(min_length=1, description="All that its Engineer needs to know and to do.")]
+    depends_on: Annotated[tuple[str, ...], Meta(description="Tasks that have to be done before it.")] = ()
+    criteria: Annotated[tuple[str, ...], Meta(description="What can be checked when it is done.")] = ()
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """What an Architect's model has planned."""
+
+    summary: Annotated[str, Meta(description="What will be done, in one or two sentences.")] = ""
+    tasks: Annotated[tuple[PlannedTask, ...], Meta(description="At least one, unless there is a question.")] = ()
+    risks: Annotated[tuple[str, ...], Meta(description="What can go wrong, and how that is met.")] = ()
+    edge_cases: Annotated[tuple[str, ...], Meta(description="Cases that the tasks must not forget.")] = ()
+    question: Annotated[str, Meta(description="What the person has to say before there can be a plan.")] = ""
+
+
+class Architect(Worker):
+    """Looks into the repository as the session's branch has it, and changes nothing."""
+
+    role = "architect"
+    about = "plans: turns a request into tasks"
+
+    @handler()
+    async def make_plan(self, message: MakePlan, ctx: Context) -> None:
+        """Make it, or ask."""
+        record, orchestrator = message.record, ctx.address.beside("orchestrator", "main")
+        try:
+            brief, job = _brief(record, message, ctx)
+            planned = await self.work(brief, self._think(brief, job, message, ctx))
+        except Stopped:
+            return
+        except SylkError as error:
+            await ctx.tell(orchestrator, PlanFailed(record.job_id, message.round, ErrorRecord.of(error)))
+            return
+        await self._tell(planned, job, message, orchestrator, ctx)
+
+    @handler(concurrent=True)
+    async def stop_planning(self, message: StopPlanning, ctx: Context) -> None:
+        """Whatever it is at."""
+        self._stopped_attempt = max(self._stopped_attempt, message.round)
+        if self._task is not None:
+            self._task.cancel()
+
+    async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
+        """An error nobody foresaw: there will be no plan."""
+        if isinstance(message, MakePlan):
+            failed = PlanFailed(message.record.job_id, message.round, ErrorRecord.of(error))
+            await ctx.tell(ctx.address.beside("orchestrator", "main"), failed)
+
+    async def _think(self, brief: Brief, job: Job, message: MakePlan, ctx: Context) -> Planned:
+        async def check(planned: Planned) -> str:
+            return _wrong(planned, job)
+
+        matter = Matter(
+            system=prompt("architect").text,
+            task=all_told(told("Request", job.request or ""), *(told("Said since", each) for each in message.said)),
+            result=Planned,
+            about="Give the plan, or a question. Call it once.",
+        )
+        async with _looking(brief, ctx):
+            tools = worktree_tools(tool_context(brief, ctx, "architect"))
+            toolbox = Toolbox([*tools, *codebase_tools(ctx, brief.repo)], GRANTED)
+            planned, _ = await think_as(self, brief, matter, toolbox, ctx, check=check)
+        return planned
+
+    async def _tell(self, planned: Planned, job: Job, message: MakePlan, orchestrator: Address, ctx: Context) -> None:
+        job_id, round_ = message.record.job_id, message.round
+        if wrong := _wrong(planned, job):
+            error = ErrorRecord("no_plan", f"the Architect's last plan will not do: {wrong}", "say more in the request")
+            await ctx.tell(orchestrator, PlanFailed(job_id, round_, error))
+        elif planned.question:
+            await ctx.tell(orchestrator, PlanQuestion(job_id, round_, planned.question))
+        else:
+            made = with_tasks(job, planned).model_dump_json()
+            await ctx.tell(orchestrator, PlanMade(job_id, round_, made, planned.summary, as_text(planned)))
+
+
+def with_tasks(job: Job, planned: Planned) -> Job:
+    """The job with the tasks of a plan. Raises ValidationError."""
+    tasks = {
+        each.name: {
+            "description": each.name.replace("_", " "),
+            "prompt": _literally(_with_edges(each.prompt, planned)),
+            "depends_on": list(each.depends_on),
+            "criteria": list(each.criteria),
+        }
+        for each in planned.tasks
+    }
+    return Job.model_validate({**job.model_dump(by_alias=True), "tasks": tasks})
+
+
+def as_text(planned: Planned) -> str:
+    """A plan as a person reads it."""
+    lines = [planned.summary] if planned.summary else []
+    for number, task in enumerate(planned.tasks, 1):
+        after = f" (after {', '.join(task.depends_on)})" if task.depends_on else ""
+        lines += [f"{number}. {task.name}{after}", *(f"   {line}" for line in task.prompt.strip().splitlines())]
+        lines += [f"   - {each}" for each in task.criteria]
+    for title, said in (("risks", planned.risks), ("edge cases", planned.edge_cases)):
+        if said:
+            lines += [f"{title}:", *(f"- {each}" for each in said)]
+    return "\n".join(lines)
+
+
+def _wrong(planned: Planned, job: Job) -> str:
+    if planned.question and not planned.tasks:
+        return ""
+    if not planned.tasks:
+        return "there are no tasks: give at least one, or ask a question"
+    if planned.question:
+        return "give either tasks or a question"
+    names = [each.name for each in planned.tasks]
+    if twice := {name for name in names if names.count(name) > 1}:
+        return f"two tasks are named {min(twice)}"
+    try:
+        with_tasks(job, planned)
+    except ValidationError as problem:
+        return "; ".join(str(each["msg"]) for each in problem.errors())
+    return ""
+
+
+def _with_edges(text: str, planned: Planned) -> str:
+    if not planned.edge_cases:
+        return text
+    return f"{text}\n\nCases that must not be forgotten, where they concern this task:\n" + "\n".join(
+        f"- {each}" for each in planned.edge_cases
+    )
+
+
+def _literally(text: str) -> str:
+    """A model's words are no template."""
+    if not any(opening in text for opening in ("{{", "{%", "{#")):
+        return text
+    return f"{_RAW[0]}{text.replace(_RAW[1], '')}{_RAW[1]}"
+
+
+def _brief(record: JobRecord, message: MakePlan, ctx: Context) -> tuple[Brief, Job]:
+    directory = SessionDirectory(session_directory(ctx.settings.home, record.session_id))
+    job = Job.model_validate_json(directory.job_of(record.job_id).read_bytes())
+    job = job.model_copy(update={"tasks": {}})
+    brief = Brief(
+        session=record.session_id,
+        session_name=record.session,
+        repo=record.repo,
+        task=LOOKING,
+        attempt=message.round,
+        assignment_json=Assignment(prompt=job.request or "", thinking=job.thinking).model_dump_json(),
+        limits_json=job.limits.model_dump_json(),
+        sandbox_json=job.sandbox.model_dump_json(),
+        max_loops=0,
+        base=record.base,
+    )
+    return brief, job
+
+
+@contextlib.asynccontextmanager
+async def _looking(brief: Brief, ctx: Context) -> AsyncGenerator[None]:
+    """A worktree of the session's head. It is opened anew after a crash: nothing in it is worth keeping."""
+    workspace = workspace_of(brief, ctx)
+    await workspace.close_worktree(brief.task)
+    await workspace.open_worktree(brief.task)
+    try:
+        yield
+    finally:
+        await workspace.close_worktree(brief.task)

@@ -1,0 +1,190 @@
+"""The part of an orchestrator by which a request becomes a plan, and a person says whether it is carried out."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from abc import abstractmethod
+
+import msgspec
+
+from actors.job_messages import Begin
+from actors.orchestrator_state import Planning, Rejected
+from actors.planning_messages import Decide, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
+from actors.task_desk import TaskDesk
+from sylk_ray.errors import InputError
+from sylk_ray.jobs import Job
+from sylk_ray.messaging import Address
+from sylk_ray.runtime import Context, Refused, handler
+from sylk_ray.sessions import JobRecord, JobState
+from sylk_ray.sessions.records import Asking, ErrorRecord
+
+MOST_ROUNDS = 10
+NOBODY = "nobody"
+
+
+class NotAsked(InputError):
+    """A person decides something that they are not asked, or not any more."""
+
+    code = "not_asked"
+
+
+class PlanningDesk(TaskDesk):
+    """Planning is a part of the job: it is followed, paused, suspended and cancelled with it."""
+
+    _job: Job
+
+    @abstractmethod
+    async def _adopt(self, job: Job, ctx: Context) -> None:
+        """Take the tasks of the plan up, in place of those before; none of them begins."""
+
+    @abstractmethod
+    async def _finish(self, state: JobState, ctx: Context, error: ErrorRecord | None = None) -> None: ...
+
+    @abstractmethod
+    def _note_state(self) -> None: ...
+
+    @abstractmethod
+    def _set_alarm(self) -> None: ...
+
+    async def _plan(self, planning: Planning, ctx: Context) -> None:
+        """Have the Architect make one, the first or another."""
+        self.state.planning = planning
+        if _round(planning) > MOST_ROUNDS:
+            await self._finish(
+                JobState.FAILED, ctx, ErrorRecord("no_plan", f"no plan was approved in {MOST_ROUNDS} tries")
+            )
+            return
+        await ctx.publish("plan.begun", round=_round(planning))
+        await ctx.tell(_architect(ctx), MakePlan(self._ledger.record, _round(planning), _said(planning)))
+
+    @handler()
+    async def plan_made(self, message: PlanMade, ctx: Context) -> None:
+        """Show it to a person, or carry it out."""
+        planning = self._awaited(message.job_id, message.round)
+        if planning is None:
+            return
+        job = Job.model_validate_json(message.job)
+        await self._adopt(job, ctx)
+        self.state.planning = msgspec.structs.replace(planning, plan=message.told)
+        tasks = [{"name": name, "depends_on": list(task.depends_on)} for name, task in job.tasks.items()]
+        await ctx.publish("plan.made", summary=message.summary, text=message.told, tasks=tasks, round=message.round)
+        if job.policy.approval == "auto":
+            await self._carry_plan_out("policy", ctx)
+        else:
+            await self._ask_person("plan", message.told, "architect", ctx)
+
+    @handler()
+    async def plan_question(self, message: PlanQuestion, ctx: Context) -> None:
+        """Ask a person."""
+        if self._awaited(message.job_id, message.round) is not None:
+            await self._ask_person("question", message.question, "architect", ctx)
+
+    @handler()
+    async def plan_failed(self, message: PlanFailed, ctx: Context) -> None:
+        """There are no tasks to do."""
+        if self._awaited(message.job_id, message.round) is not None:
+            await self._finish(JobState.FAILED, ctx, message.error)
+
+    @handler()
+    async def decide(self, message: Decide, ctx: Context) -> JobRecord:
+        """What a person says to what they are asked."""
+        asking = next((each for each in self._asking if each.id == message.asking), None)
+        planning = self.state.planning
+        if asking is None or planning is None:
+            raise Refused(NotAsked(f"nothing is asked under {message.asking} any more", hint="see `sylk inbox`"))
+        if (message.decision == "answer") is not (asking.kind == "question") and message.decision != "deny":
+            way = "answer" if asking.kind == "question" else "approve` or `sylk deny"
+            raise Refused(NotAsked(f"{asking.id} is a {asking.kind}", hint=f"use `sylk {way}`"))
+        if message.decision == "answer" and not message.text.strip():
+            raise Refused(NotAsked("an empty answer says nothing", hint='sylk answer ID "..."'))
+        await self._decided(asking, message.decision, message.text, message.who, ctx)
+        if message.decision == "approve":
+            await self._carry_plan_out(message.who, ctx)
+        elif message.decision == "answer":
+            answers = [*planning.answers, (asking.text, message.text.strip())]
+            await self._plan(msgspec.structs.replace(planning, answers=answers), ctx)
+        elif message.text.strip():
+            refused = Rejected(planning.plan or asking.text, message.text.strip())
+            await self._plan(msgspec.structs.replace(planning, rejected=[*planning.rejected, refused], plan=""), ctx)
+        else:
+            what = "the plan was not approved" if asking.kind == "plan" else "the question was not answered"
+            await self._finish(JobState.CANCELLED, ctx, ErrorRecord("denied", f"{what} by {message.who or 'a person'}"))
+        return self._ledger.record
+
+    async def _ask_person(self, kind: str, text: str, by: str, ctx: Context) -> None:
+        now = ctx.clock.now()
+        asking = Asking(
+            id=f"a-{secrets.token_hex(3)}",
+            kind="plan" if kind == "plan" else "question",
+            text=text,
+            by=by,
+            at=now,
+            until=now + self._job.policy.answer_within_s,
+        )
+        self._ledger.change(asking=[asking], waiting=f"for an answer: sylk inbox ({asking.id})")
+        self._note_state()
+        self._set_alarm()
+        await ctx.publish("person.asked", id=asking.id, asked=asking.kind, text=text, role=by, until=asking.until)
+
+    async def _decided(self, asking: Asking, decision: str, text: str, who: str, ctx: Context) -> None:
+        left = [each for each in self._asking if each.id != asking.id]
+        self._ledger.change(asking=left, waiting="")
+        self._note_state()
+        self._set_alarm()
+        await ctx.publish("person.decided", id=asking.id, asked=asking.kind, decision=decision, text=text, who=who)
+
+    async def _carry_plan_out(self, who: str, ctx: Context) -> None:
+        self.state.planning = None
+        self._note_state()
+        await ctx.publish("plan.approved", by=who)
+        await ctx.tell(ctx.address, Begin())
+
+    async def _nobody_answered(self, ctx: Context) -> None:
+        """What has waited too long is denied."""
+        late = [each for each in self._asking if each.until <= ctx.clock.now()]
+        for asking in late:
+            await self._decided(asking, "deny", "nobody answered in time", NOBODY, ctx)
+        if late:
+            within = f"{self._job.policy.answer_within_s:g} s"
+            hint = "`sylk submit --yes` approves plans; `policy: {answer_within_s: ...}` waits longer"
+            error = ErrorRecord("not_answered", f"nobody answered within {within}", hint)
+            await self._finish(JobState.CANCELLED, ctx, error)
+
+    async def _stop_planning(self, ctx: Context) -> None:
+        """For a job that is cancelled meanwhile."""
+        planning, self.state.planning = self.state.planning, None
+        self._ledger.change(asking=[], waiting="")
+        if planning is not None:
+            stop = StopPlanning(_round(planning))
+            stopping = asyncio.create_task(ctx.ask(_architect(ctx), stop, timeout=30))
+            stopping.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    def _asked_until(self) -> float | None:
+        """When the first of what a person is asked is not waited for any longer."""
+        return min((each.until for each in self._asking), default=None)
+
+    @property
+    def _asking(self) -> list[Asking]:
+        return self._ledger.record.asking if self.state.running else []
+
+    def _awaited(self, job_id: str, round_: int) -> Planning | None:
+        """The planning, if that is what this round of it was for and nobody has been asked yet."""
+        planning = self.state.planning
+        if planning is None or not self.state.running or self._ledger.record.job_id != job_id:
+            return None
+        return planning if _round(planning) == round_ and not planning.plan and not self._asking else None
+
+
+def _round(planning: Planning) -> int:
+    return 1 + len(planning.answers) + len(planning.rejected)
+
+
+def _said(planning: Planning) -> list[str]:
+    answered = [f"You asked: {question}\nThe person answered: {answer}" for question, answer in planning.answers]
+    refused = [f"This was not wanted:\n{each.plan}\nThe person said: {each.reason}" for each in planning.rejected]
+    return [*answered, *refused]
+
+
+def _architect(ctx: Context) -> Address:
+    return ctx.address.beside("architect", "main")

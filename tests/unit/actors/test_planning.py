@@ -1,0 +1,304 @@
+"""From a request in plain words to a plan that a person approves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.architect import Architect, Planned, PlannedTask, as_text, with_tasks
+from actors.job_messages import HaltJob, RunJob
+from actors.orchestrator import Orchestrator
+from actors.planning_desk import NotAsked
+from actors.planning_messages import Decide
+from sylk_ray.config import Model, Settings
+from sylk_ray.jobs import Job
+from sylk_ray.messaging import SHARED, Address
+from sylk_ray.pipelines.messages import StartPipeline, StopPipeline
+from sylk_ray.runtime import Agent, Context, Host, LocalTransport, MemoryJournals, Roles, SessionBinding, handler
+from sylk_ray.sessions import JobRecord, JobState
+from sylk_ray.sessions.messages import JobEnded, JobProgress
+from sylk_ray.sessions.workspace import Workspace
+from sylk_ray.tools.templates import render
+from tests.models import ModelServer, RoleScript, call
+from tests.unit.actors.test_thinking import Door
+from tests.unit.runtime.conftest import FakeFleet, FakeRouter
+from tests.unit.sessions.conftest import git, new_repository
+
+ORCHESTRATOR = Address("s", "orchestrator", "main")
+GUIDE = Address(SHARED, "guide", "main")
+PERSON = Address(SHARED, "gateway", "main")
+TASK = {"name": "add_total", "prompt": "Write total.py.", "criteria": ["it adds up"]}
+PLAN = call("finish", summary="A function is added.", tasks=[TASK], risks=["none"], edge_cases=["an empty list"])
+QUESTION = call("finish", question="Which Python?")
+
+
+class FakeGuide(Agent[None]):
+    role = "guide"
+    ended: list[JobRecord] = []
+
+    @handler(concurrent=True)
+    async def progress(self, message: JobProgress, ctx: Context) -> None: ...
+
+    @handler(concurrent=True)
+    async def over(self, message: JobEnded, ctx: Context) -> None:
+        self.ended.append(message.record)
+
+
+class FakePipeline(Agent[None]):
+    role = "pipeline"
+    started: list[StartPipeline] = []
+
+    @handler(concurrent=True)
+    async def start(self, message: StartPipeline, ctx: Context) -> None:
+        self.started.append(message)
+
+    @handler(concurrent=True)
+    async def stop(self, message: StopPipeline, ctx: Context) -> None: ...
+
+
+class OpenDoor(Door):
+    """Lets pipelines in as well."""
+
+    def want(self, request: Any, decide: Any) -> None:
+        asyncio.get_running_loop().call_soon(decide, None)
+
+    claim = want
+
+    def give_back(self, key: str) -> None: ...
+
+
+class World:
+    def __init__(self, home: Path, repo: Path) -> None:
+        self.home, self.repo = home, repo
+        self.journals = MemoryJournals()
+        self.script = RoleScript()
+        self.server = ModelServer(answer=lambda request: self.script(request))
+        self.workspace = Workspace(home, "s", "demo", repo)
+
+    async def start(self) -> None:
+        agents = (Orchestrator, Architect, FakePipeline, FakeGuide, FakeRouter, FakeFleet)
+        transport = LocalTransport()
+        from sylk_ray.runtime import SystemClock
+
+        self.host = Host(
+            "a",
+            roles=Roles({cls.role: cls for cls in agents}),
+            transport=transport,
+            journals=self.journals,
+            clock=SystemClock(),
+            settings=Settings(home=self.home, models={"m": Model(base_url=self.server.url, model="tiny")}),
+        )
+        self.host.leases = OpenDoor()  # type: ignore[assignment]
+        self.host.directory.learn(GUIDE, "a")
+        transport.join("a", self.host.receive)
+        await self.host.open_session(SessionBinding("s", "a"))
+
+    async def submit(self, policy: dict[str, Any] | None = None, **moves: Any) -> None:
+        self.script = RoleScript(**moves)
+        job = Job.model_validate(
+            {"name": "j", "request": "Add up numbers.", "repo": str(self.repo), "policy": policy or {}}
+        )
+        base = git(self.repo, "rev-parse", "HEAD")
+        record = JobRecord("j-1", "j", "s", "demo", str(self.repo), "sylk/demo", JobState.PREPARED, 0.0, base)
+        path = self.workspace.directory.job_of("j-1")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(job.model_dump_json())
+        await self.host.ask(GUIDE, ORCHESTRATOR, RunJob(record), timeout=10)
+
+    async def until(self, kind: str, count: int = 1) -> dict[str, Any]:
+        """The last event of a kind, when there are so many of them."""
+        async with asyncio.timeout(20):
+            while len(found := self.happened(kind)) < count:
+                await asyncio.sleep(0.01)
+        return found[-1]
+
+    def happened(self, kind: str) -> list[dict[str, Any]]:
+        return [dict(event.data) for event in FakeRouter.events if event.kind == kind]
+
+    async def decide(self, decision: Any, text: str = "", asking: str = "") -> JobRecord:
+        asked = asking or (await self.until("person.asked"))["id"]
+        return await self.host.ask(PERSON, ORCHESTRATOR, Decide(asked, decision, text, "ada"), timeout=10)
+
+    async def ended(self) -> JobRecord:
+        async with asyncio.timeout(20):
+            while not FakeGuide.ended:
+                await asyncio.sleep(0.01)
+        return FakeGuide.ended[-1]
+
+    async def started(self) -> StartPipeline:
+        async with asyncio.timeout(20):
+            while not FakePipeline.started:
+                await asyncio.sleep(0.01)
+        return FakePipeline.started[-1]
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncGenerator[World]:
+    FakeRouter.places, FakeRouter.events = {}, []
+    FakeGuide.ended.clear()
+    FakePipeline.started.clear()
+    made = World(tmp_path / "home", new_repository(tmp_path / "repo", {"readme.md": "# Sums\n"}))
+    await made.workspace.create(git(made.repo, "rev-parse", "HEAD"))
+    await made.start()
+    yield made
+    await made.host.stop(grace_s=0)
+    made.server.close()
+
+
+async def test_a_plan_is_shown_and_carried_out_when_it_is_approved(world):
+    await world.submit(architect=[call("read_file", path="readme.md"), PLAN])
+    asked = await world.until("person.asked")
+    assert (asked["asked"], asked["role"]) == ("plan", "architect")
+    for told in ("A function is added.", "1. add_total", "Write total.py.", "- it adds up", "risks:", "an empty list"):
+        assert told in asked["text"]
+    assert FakePipeline.started == []
+    record = await world.decide("approve")
+    assert (record.asking, list(record.tasks)) == ([], ["add_total"])
+    brief = (await world.started()).brief
+    assert brief.assignment.prompt.startswith("Write total.py.")
+    assert "an empty list" in brief.assignment.prompt
+    assert brief.assignment.thinks == ("engineer", "inspector", "tester")
+    assert world.happened("person.decided")[0]["who"] == "ada"
+    assert "# Sums" in world.script.told("architect", 2)[0]
+
+
+async def test_a_policy_approves_plans(world):
+    await world.submit({"approval": "auto"}, architect=[PLAN])
+    await world.started()
+    assert world.happened("person.asked") == []
+    assert world.happened("plan.approved") == [{"by": "policy"}]
+
+
+async def test_a_denial_with_a_reason_makes_another_plan(world):
+    other = call("finish", summary="Another.", tasks=[{**TASK, "name": "add_sum"}])
+    await world.submit(architect=[PLAN, other])
+    await world.decide("deny", "call it sum")
+    asked = await world.until("person.asked", 2)
+    assert "add_sum" in asked["text"]
+    told = world.script.requests("architect")[1].messages[0].text
+    assert "1. add_total" in told
+    assert "call it sum" in told
+    await world.decide("approve", asking=asked["id"])
+    assert (await world.started()).brief.task == "add_sum"
+
+
+async def test_a_denial_alone_cancels_the_job(world):
+    await world.submit(architect=[PLAN])
+    await world.decide("deny")
+    record = await world.ended()
+    assert (record.status, record.error.type, record.asking) == (JobState.CANCELLED, "denied", [])
+    assert FakePipeline.started == []
+
+
+async def test_a_question_is_answered_before_there_is_a_plan(world):
+    await world.submit(architect=[QUESTION, PLAN])
+    asked = await world.until("person.asked")
+    assert (asked["asked"], asked["text"]) == ("question", "Which Python?")
+    await world.decide("answer", "3.11")
+    await world.until("person.asked", 2)
+    told = world.script.requests("architect")[1].messages[0].text
+    assert "You asked: Which Python?\nThe person answered: 3.11" in told
+
+
+async def test_what_nobody_answers_in_time_is_denied(world):
+    await world.submit({"answer_within_s": 0.2}, architect=[PLAN])
+    record = await world.ended()
+    assert (record.status, record.error.type) == (JobState.CANCELLED, "not_answered")
+    assert "--yes" in record.error.hint
+
+
+async def test_a_decision_about_nothing_is_refused_and_harms_nothing(world):
+    await world.submit(architect=[PLAN])
+    asked = await world.until("person.asked")
+    with pytest.raises(NotAsked, match="nothing is asked under a-0"):
+        await world.decide("approve", asking="a-0")
+    with pytest.raises(NotAsked, match="is a plan"):
+        await world.decide("answer", "yes")
+    await world.decide("approve")
+    with pytest.raises(NotAsked):
+        await world.decide("deny", asking=asked["id"])
+    await world.started()
+
+
+async def test_plans_that_will_not_do_go_back_to_the_architect(world):
+    def plan(*tasks: dict[str, Any], **more: Any) -> Any:
+        return call("finish", summary="x", tasks=list(tasks), **more)
+
+    await world.submit(
+        architect=[
+            plan(),
+            plan(TASK, TASK),
+            plan({**TASK, "depends_on": ["nothing"]}),
+            plan({**TASK, "depends_on": ["b"]}, {**TASK, "name": "b", "depends_on": ["add_total"]}),
+            plan({**TASK, "name": "Add Total"}),
+            plan(TASK, question="really?"),
+            PLAN,
+        ]
+    )
+    await world.until("person.asked")
+    told = world.script.told("architect", 7)
+    assert "there are no tasks" in told[0]
+    assert "two tasks are named add_total" in told[1]
+    assert '"nothing"' in told[2]
+    assert "cycle" in told[3] or "circle" in told[3] or "each other" in told[3]
+    assert "either tasks or a question" in told[5]
+
+
+async def test_a_job_is_cancelled_while_it_is_planned(world):
+    gate = asyncio.Event()
+
+    def slow(request: Any) -> Any:
+        import time
+
+        asyncio.run_coroutine_threadsafe(_set(gate), loop)
+        time.sleep(1)
+        return PLAN
+
+    loop = asyncio.get_running_loop()
+    await world.submit(architect=[slow])
+    await gate.wait()
+    await world.host.ask(GUIDE, ORCHESTRATOR, HaltJob("no more"), timeout=10)
+    assert (await world.ended()).status is JobState.CANCELLED
+    await asyncio.sleep(1.2)
+    assert world.happened("plan.made") == []
+    assert not world.workspace.directory.worktree("architect-looks").exists()
+
+
+async def _set(event: asyncio.Event) -> None:
+    event.set()
+
+
+async def test_an_orchestrator_that_dies_while_a_person_is_asked_goes_on(world):
+    await world.submit(architect=[PLAN])
+    await world.until("person.asked")
+    slot = world.host._slots.pop(ORCHESTRATOR)
+    for task in slot.tasks():
+        task.cancel()
+    await world.host.recover_session("s")
+    await world.decide("approve")
+    assert (await world.started()).brief.task == "add_total"
+
+
+async def test_an_architect_without_a_plan_fails_the_job_and_says_why(world):
+    await world.submit()
+    record = await world.ended()
+    assert (record.status, record.error.type) == (JobState.FAILED, "no_result")
+
+
+def test_what_a_model_writes_is_no_template():
+    job = Job.model_validate({"name": "j", "request": "x"})
+    planned = Planned(tasks=(PlannedTask("a", "Write {{ name }} and {% raw %}x{% endraw %}."),))
+    prompt = with_tasks(job, planned).tasks["a"].prompt
+    assert prompt is not None
+    assert render(prompt, {}) == "Write {{ name }} and {% raw %}x."
+
+
+def test_a_plan_is_read_with_what_comes_after_what():
+    planned = Planned(tasks=(PlannedTask("a", "One."), PlannedTask("b", "Two.", ("a",), ("it works",))))
+    assert as_text(planned) == "1. a\n   One.\n2. b (after a)\n   Two.\n   - it works"
+    assert msgspec.json.decode(msgspec.json.encode(planned), type=Planned) == planned
