@@ -16,7 +16,7 @@ from actors.thinking import all_told, think_as, told
 from sylk_ray.errors import SylkError
 from sylk_ray.jobs import Job
 from sylk_ray.messaging import Address, Message
-from sylk_ray.pipelines import Brief, Worker
+from sylk_ray.pipelines import Brief, Working
 from sylk_ray.pipelines.messages import Assignment
 from sylk_ray.pipelines.worker import Stopped, tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
@@ -51,7 +51,7 @@ class Planned(msgspec.Struct, frozen=True):
     question: Annotated[str, Meta(description="What the person has to say before there can be a plan.")] = ""
 
 
-class Architect(Worker):
+class Architect(Working):
     """Looks into the repository as the session's branch has it, and changes nothing."""
 
     role = "architect"
@@ -74,9 +74,7 @@ class Architect(Worker):
     @handler(concurrent=True)
     async def stop_planning(self, message: StopPlanning, ctx: Context) -> None:
         """Whatever it is at."""
-        self._stopped_attempt = max(self._stopped_attempt, message.round)
-        if self._task is not None:
-            self._task.cancel()
+        await self.stop_attempt(message.round)
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """An error nobody foresaw: there will be no plan."""

@@ -362,7 +362,7 @@ class Orchestrator(PlanningDesk):
                 await self._stop(decision, ctx)
         self._give_back_ended()
         self._set_alarm()
-        if self._scheduler.finished:
+        if self._scheduler.finished and self.state.planning is None:
             await self._graph_ended(ctx)
         self._note_state()
 

@@ -13,7 +13,7 @@ import msgspec
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import Aborted
 from sylk_ray.llm import Meter, Reply, Request
-from sylk_ray.pipelines import Brief, Worker
+from sylk_ray.pipelines import Brief, Working
 from sylk_ray.runtime import Context
 from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think
 from sylk_ray.thinking.loop import Check
@@ -44,7 +44,7 @@ def models_of(ctx: Context) -> Models:
 
 
 async def think_as(
-    worker: Worker,
+    worker: Working,
     brief: Brief,
     matter: Matter[ResultT],
     toolbox: Toolbox,

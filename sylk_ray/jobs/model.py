@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationInfo, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from sylk_ray.dag import Node, validate
 from sylk_ray.fairness import Lane
@@ -113,7 +113,7 @@ class Job(Spec):
     vars: dict[VariableName, str] = {}
     request: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
     """What is wanted, in words: the Architect makes the tasks of it, where none are given."""
-    tasks: dict[str, Task] = {}
+    tasks: dict[str, Task]
     finally_: Finally | None = Field(default=None, alias="finally")
     policy: JobPolicy = JobPolicy()
     thinking: Thinking = Thinking()
@@ -125,11 +125,19 @@ class Job(Spec):
         """Whether its tasks are yet to be made of its request."""
         return self.request is not None and not self.tasks
 
-    @model_validator(mode="after")
-    def _something_to_do(self) -> Job:
-        if not self.tasks and self.request is None:
-            raise fault("a job needs at least one task, or a request", 'write what is wanted under "request:"')
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _a_request_will_do(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("request") is not None:  # pyright: ignore[reportUnknownMemberType]
+            return {"tasks": {}, **given}
+        return given  # pyright: ignore[reportUnknownVariableType]
+
+    @field_validator("tasks")
+    @classmethod
+    def _something_to_do(cls, tasks: dict[str, Task], info: ValidationInfo) -> dict[str, Task]:
+        if not tasks and info.data.get("request") is None:
+            raise PydanticKnownError("too_short", {"field_type": "Dictionary", "min_length": 1, "actual_length": 0})
+        return tasks
 
     @model_validator(mode="after")
     def _tasks_make_a_graph(self) -> Job:

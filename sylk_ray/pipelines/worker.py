@@ -39,8 +39,8 @@ class Waived(Exception):
     """A person lets the work pass without this check."""
 
 
-class Worker(Conversant[None]):
-    """Runs its work as a task of its own, so that StopWork can cancel it while the handler waits for it."""
+class Working(Conversant[None]):
+    """Runs its work as a task of its own, so that it can be cancelled while the handler waits for it."""
 
     durable = True
 
@@ -48,19 +48,13 @@ class Worker(Conversant[None]):
         self._task: asyncio.Task[Any] | None = None
         self._stopped_attempt = 0
 
-    @handler(concurrent=True)
-    async def stop_work(self, message: StopWork, ctx: Context) -> None:
+    async def stop_attempt(self, attempt: int) -> None:
         """Cancel what runs and return when it has ended; later mail of the attempt is ignored."""
-        self._stopped_attempt = max(self._stopped_attempt, message.attempt)
+        self._stopped_attempt = max(self._stopped_attempt, attempt)
         task = self._task
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
-
-    @handler()
-    async def finish_work(self, message: FinishWork, ctx: Context) -> None:
-        """All that came before has been handled: also work that was ordered and not begun, which after a crash would
-        be begun, for that it was stopped is not in the journal."""
 
     async def work(self, brief: Brief, doing: Coroutine[Any, Any, ResultT]) -> ResultT:
         """Do it, unless the attempt was stopped, or this check of it waived; raises Stopped or Waived when it was,
@@ -144,6 +138,20 @@ class Worker(Conversant[None]):
 
         mark = functools.partial(workspace.save, brief.task)
         return await ctx.step(name, doing, mark=mark, undo=undo, within=in_turn, result=result)
+
+
+class Worker(Working):
+    """One of a pipeline's three."""
+
+    @handler(concurrent=True)
+    async def stop_work(self, message: StopWork, ctx: Context) -> None:
+        """Cancel what runs and return when it has ended; later mail of the attempt is ignored."""
+        await self.stop_attempt(message.attempt)
+
+    @handler()
+    async def finish_work(self, message: FinishWork, ctx: Context) -> None:
+        """All that came before has been handled: also work that was ordered and not begun, which after a crash would
+        be begun, for that it was stopped is not in the journal."""
 
     async def guarded(self, brief: Brief, loops: Loops, doing: Awaitable[None], ctx: Context) -> None:
         """Await the whole of a handler; an error becomes WorkerFailed, so that the pipeline always hears."""

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from actors.architect import Architect, Planned, PlannedTask, as_text, with_tasks
-from actors.job_messages import HaltJob, RunJob
+from actors.job_messages import ContinueJob, HaltJob, PauseJob, RunJob
 from actors.orchestrator import Orchestrator
 from actors.planning_desk import NotAsked
 from actors.planning_messages import Decide
@@ -271,6 +271,17 @@ async def test_a_job_is_cancelled_while_it_is_planned(world):
 
 async def _set(event: asyncio.Event) -> None:
     event.set()
+
+
+async def test_a_job_is_paused_and_resumed_while_it_is_planned(world):
+    await world.submit(architect=[PLAN])
+    await world.host.ask(GUIDE, ORCHESTRATOR, ContinueJob(), timeout=10)
+    await world.host.ask(GUIDE, ORCHESTRATOR, PauseJob(), timeout=10)
+    await world.decide("approve")
+    await asyncio.sleep(0.2)
+    assert (FakePipeline.started, FakeGuide.ended) == ([], [])
+    await world.host.ask(GUIDE, ORCHESTRATOR, ContinueJob(), timeout=10)
+    assert (await world.started()).brief.task == "add_total"
 
 
 async def test_an_orchestrator_that_dies_while_a_person_is_asked_goes_on(world):

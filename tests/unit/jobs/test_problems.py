@@ -286,7 +286,7 @@ colour: red
         "f:19:9: limits: expected a mapping of fields, got a list",
         (
             'f:20:1: colour: there is no field "colour" here (the fields here: name, description, '
-            "repo, vars, tasks, "
+            "repo, vars, request, tasks, "
             "finally, policy, thinking, limits, sandbox)"
         ),
     ]
