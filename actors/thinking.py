@@ -59,6 +59,8 @@ async def think_as(
     spec = brief.assignment.thinking
     limits = ThinkingLimits(turns=spec.turns, tokens=spec.tokens, seconds=spec.seconds)
 
+    until = ctx.clock.now() + spec.seconds
+
     async def ask(number: int, request: Request) -> Reply:
         ctx.progress(f"the {role} thinks (turn {number})", task=brief.task)
         key = f"{brief.session}/model/{brief.task}#{brief.attempt}/{role}/{number}"
@@ -67,7 +69,7 @@ async def think_as(
             return ctx.leases.model_call(key, brief.session, provider, estimate=tokens, lane=brief.lane)
 
         async def call() -> Reply:
-            reply = await models.call(role, request, admit=admit)
+            reply = await models.call(role, request, admit=admit, deadline=until)
             await ctx.publish("model.called", task=brief.task, role=role, **_told(reply))
             return reply
 

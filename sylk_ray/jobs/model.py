@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
@@ -128,9 +128,9 @@ class Job(Spec):
     @model_validator(mode="before")
     @classmethod
     def _a_request_will_do(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("request") is not None:  # pyright: ignore[reportUnknownMemberType]
-            return {"tasks": {}, **given}
-        return given  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(given, dict) and "request" in given:
+            return {"tasks": {}, **cast("dict[str, Any]", given)}
+        return cast("Any", given)
 
     @field_validator("tasks")
     @classmethod
