@@ -133,6 +133,10 @@ class Model(BaseModel):
                 raise ValueError("recording: a replay needs the file that it answers from")
         elif not self.model:
             raise ValueError("model: say what the provider calls it")
+        for name in ("api_key_file", "record", "recording"):
+            path: Path | None = getattr(self, name)
+            if path is not None and not path.expanduser().is_absolute():
+                raise ValueError(f"{name}: give the whole path; the runtime's processes have folders of their own")
         if self.base_url:
             _check_address(self.base_url, insecure=self.insecure)
         if self.limits_of and (self.concurrency or self.tokens_per_minute):

@@ -213,8 +213,7 @@ def _blocks(turn: Turn) -> list[dict[str, Any]]:
         return [{"type": "text", "text": turn.text if turn.text.strip() else "(nothing)"}]
     text = [{"type": "text", "text": turn.text.rstrip()}] if turn.text.strip() else []
     calls = [
-        {"type": "tool_use", "id": _id(call.id), "name": _name(call.name), "input": call.arguments}
-        for call in turn.calls
+        {"type": "tool_use", "id": _id(call.id), "name": call.name, "input": call.arguments} for call in turn.calls
     ]
     return [*text, *calls]
 
@@ -222,10 +221,6 @@ def _blocks(turn: Turn) -> list[dict[str, Any]]:
 def _id(given: str) -> str:
     """A call's id in the letters that Anthropic takes; another provider may have made it."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", given) or "call"
-
-
-def _name(given: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]", "_", given)[:64] or "unnamed"
 
 
 def _headers(key: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ import msgspec
 
 from sylk_ray import __version__
 from sylk_ray.llm.errors import ModelError, ModelRefused, ModelUnavailable
-from sylk_ray.llm.event_stream import EventStream, EventTooLong
+from sylk_ray.llm.event_stream import LONGEST, EventStream, EventTooLong
 from sylk_ray.llm.keys import Key
 from sylk_ray.llm.refusals import refusal
 
@@ -95,7 +95,7 @@ class Endpoint:
             raise self._hidden(refusal(self.name, response.status_code, await self._rest(chunks), response.headers))
         kind = response.headers.get("content-type", "")
         if kind.startswith("application/json"):
-            yield self._decoded(await self._rest(chunks, most=None))
+            yield self._decoded(await self._rest(chunks, LONGEST))
             return
         if kind and not kind.startswith(("text/event-stream", "text/plain", "application/octet-stream")):
             raise ModelRefused(
@@ -118,9 +118,9 @@ class Endpoint:
         except TimeoutError:
             raise self._silent(wait_s) from None
 
-    async def _rest(self, chunks: AsyncIterator[bytes], most: int | None = MOST_OF_A_REFUSAL) -> bytes:
+    async def _rest(self, chunks: AsyncIterator[bytes], most: int = MOST_OF_A_REFUSAL) -> bytes:
         found = b""
-        while (most is None or len(found) < most) and (chunk := await self._next(chunks, self._stall_s)) is not None:
+        while len(found) < most and (chunk := await self._next(chunks, self._stall_s)) is not None:
             found += chunk
         return found
 

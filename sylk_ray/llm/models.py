@@ -18,6 +18,7 @@ from sylk_ray.llm.configured import provider_of
 from sylk_ray.llm.errors import (
     HOW_TO_SET_ONE,
     ContextTooLong,
+    KeyMissing,
     ModelError,
     ModelTooSlow,
     ModelUnavailable,
@@ -175,6 +176,8 @@ class Models:
             except ModelError as error:
                 if error.ill:
                     breaker.failed(self._now())
+                elif isinstance(error, KeyMissing):
+                    breaker.abandoned()  # nobody was asked
                 else:
                     breaker.succeeded()
                 raise
@@ -201,7 +204,7 @@ class Models:
         meter.charge(input=usage.input, output=usage.output)
         return Reply(
             text=understood.text,
-            thoughts=assembly.thoughts,
+            thoughts=understood.thoughts,
             calls=understood.calls,
             value=understood.value,
             problem=understood.problem,

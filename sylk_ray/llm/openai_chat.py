@@ -62,7 +62,7 @@ class OpenAIChat:
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
         """The pieces of an answer. Raises ModelError."""
         while True:
-            begun = False
+            begun, made = False, frozenset(self.conceded)
             try:
                 async with aclosing(self._pieces(request)) as pieces:
                     async for piece in pieces:
@@ -71,7 +71,7 @@ class OpenAIChat:
                 return
             except (ModelRefused, ModelUnavailable) as refused:
                 about_form = not begun and type(refused) in (ModelRefused, ModelUnavailable)
-                concession = concession_for(refused.message, request, self.conceded) if about_form else None
+                concession = concession_for(refused.message, request, made) if about_form else None
                 if concession is None:
                     raise
                 self.conceded.add(concession)

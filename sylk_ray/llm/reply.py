@@ -68,7 +68,7 @@ Piece: TypeAlias = TextPiece | ThoughtPiece | CallPiece | UsagePiece | StopPiece
 
 
 class ToolCall(Struct, frozen=True):
-    """A call that the model made.
+    """A call that the model made; ``name`` is a tool's, or if there is none of that name, as near as protocols allow.
 
     ``problem`` is empty when the arguments fit the tool's schema; else it says, for the model, what is wrong where, and
     is to be sent back as the tool's result.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from sylk_ray.llm.assembling import Assembly, RawCall
@@ -18,6 +20,7 @@ class Understood(Struct, frozen=True, kw_only=True):
     """See ``Reply``."""
 
     text: str
+    thoughts: str = ""
     calls: tuple[ToolCall, ...] = ()
     value: Any = None
     problem: str = ""
@@ -26,9 +29,24 @@ class Understood(Struct, frozen=True, kw_only=True):
 
 def understand(request: Request, assembly: Assembly) -> Understood:
     """Read an answer by what was asked for."""
+    text, thoughts = _without_thoughts(assembly.text)
+    understood = _understand(request, text, assembly)
+    return msgspec.structs.replace(understood, thoughts=assembly.thoughts + thoughts)
+
+
+def _without_thoughts(text: str) -> tuple[str, str]:
+    """Some servers leave in the text what the model thought before it answered."""
+    opening, _, rest = text.lstrip().partition("<think>")
+    if opening:
+        return text, ""
+    thoughts, closing, answer = rest.partition("</think>")
+    return (answer.lstrip(), thoughts.strip()) if closing else ("", thoughts.strip())
+
+
+def _understand(request: Request, text: str, assembly: Assembly) -> Understood:
     tools = {tool.name: tool for tool in request.offered}
     whole = assembly.stop != "length"
-    text, ids = assembly.text, [call.id for call in assembly.calls]
+    ids = [call.id for call in assembly.calls]
     answer = None
     if request.output_schema is not None and not assembly.calls:
         answer = _value(text, request.output_schema, whole=whole)
@@ -64,7 +82,8 @@ def _fitted(call: FoundCall, id: str, tools: dict[str, Tool], choice: str) -> To
     if choice in tools and call.name != choice and not problem:
         problem = f"only {choice} may be called now"
     if problem:
-        return ToolCall(id, call.name, {}, call.repairs, problem)
+        name = call.name if call.name in tools else re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64] or "unknown"
+        return ToolCall(id, name, {}, call.repairs, problem)
     fitted = fit(call.arguments, tools[call.name].parameters)
     repairs = (*call.repairs, *fitted.repairs)
     if not fitted.problems:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import select
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,14 @@ def says(text: str) -> list[Piece]:
     return [TextPiece(text), UsagePiece(Usage(100, 10, 40)), StopPiece("end")]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # clients may hang up
+            super().handle_error(request, client_address)
+
+
 class ModelServer:
     """Answers from a script in its order, from a function, or from a recording, after the faults that are due.
 
@@ -50,8 +59,7 @@ class ModelServer:
         self.faults: list[Fault] = []
         self.asked: list[Asked] = []
         self.hung_up = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 

@@ -41,6 +41,8 @@ def test_models_and_their_roles_are_read_from_the_file(tmp_path, monkeypatch):
         ({"model": ""}, "what the provider calls it"),
         ({"provider": "replay"}, "a replay needs the file"),
         ({"provider": "bard"}, "provider"),
+        ({"api_key_file": "key"}, "give the whole path"),
+        ({"record": "calls.jsonl"}, "give the whole path"),
         ({"concurrency": 2, "limits_of": "shared"}, "would not hold"),
         ({"limits_of": "nobody"}, "not among the providers"),
     ],

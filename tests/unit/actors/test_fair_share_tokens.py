@@ -12,8 +12,10 @@ from actors import fair_share as fair_share_module
 from sylk_ray.config import Model, Provider, Settings, load_settings
 from sylk_ray.errors import InputError
 from sylk_ray.fairness import Group, SessionView
+from sylk_ray.llm import Models, Request, User
 from sylk_ray.runtime import leases as leases_module
 from sylk_ray.runtime.leases import FAIR_SHARE, CloseShare, ModelCall, SetShare, TokenBudgetSpent
+from tests.models import ModelServer
 from tests.unit.actors.test_fair_share import ME, Cells, FakeFleet
 
 
@@ -238,3 +240,22 @@ async def test_a_model_call_that_the_settings_know_no_provider_of_is_let_in(cell
         call.charge(input=7)
     await set_share(cells)
     await until_used(cells, 7)
+
+
+async def test_calls_of_models_are_let_in_and_charged_and_a_spent_budget_ends_them(cells):
+    await set_share(cells, token_budget=150)
+
+    def admit(limits, tokens):
+        return cells.hosts["a"].leases.model_call("s/model/1", "s", limits, estimate=tokens)
+
+    with ModelServer() as server:
+        models = Models({"small": Model(base_url=server.url, model="m")})
+        ask = Request(messages=(User("hello?"),))
+        for _ in range(2):
+            reply = await models.call("small", ask, admit=admit)
+            assert reply.usage.input + reply.usage.output == 110
+        await until_used(cells, 220)
+        with pytest.raises(TokenBudgetSpent, match="s"):
+            await models.call("small", ask, admit=admit)
+        assert len(server.asked) == 2
+        await models.aclose()

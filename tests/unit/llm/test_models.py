@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from sylk_ray.config import Model
@@ -25,6 +26,7 @@ from sylk_ray.llm import (
     ModelUnavailable,
     NoModel,
     Piece,
+    Reply,
     Request,
     RestartPiece,
     StopPiece,
@@ -38,6 +40,7 @@ from sylk_ray.llm import (
 )
 from sylk_ray.llm.breaker import OPEN_S
 from sylk_ray.llm.retrying import Retrying
+from sylk_ray.messaging.wire import encode_body
 from tests.models import Cut, Garbage, ModelServer, SlowFirst, Stall, Status
 from tests.models.server import says
 
@@ -332,6 +335,24 @@ async def test_tokens_are_counted_where_the_provider_does_not_say(server):
     assert usage.estimated
     assert usage.output == count_tokens("one two three") == 3
     assert usage.input > 5
+
+
+async def test_a_finished_call_can_be_kept_in_a_journal(server):
+    server.pieces_for = lambda request: [CallPiece(0, "a", "read_file", "{'path': ['a', 1]}"), StopPiece("calls")]
+    reply = await World(server, price_in=1, price_out=1).models.call(
+        "fast", Request(messages=(User("x"),), tools=(READ,))
+    )
+    assert reply.calls[0].problem
+    assert msgspec.msgpack.decode(encode_body(reply), type=Reply) == reply
+
+
+async def test_calls_at_the_same_time_learn_together_what_a_server_does_not_take(server):
+    server.faults = [Status(400, "json_schema is not supported")] * 2
+    server.pieces_for = lambda request: says('{"name": "Rome", "people": 3}')
+    models = World(server).models
+    request = Request(messages=(User("which?"),), output_schema=CITY)
+    replies = await asyncio.gather(models.call("fast", request), models.call("fast", request))
+    assert [reply.value for reply in replies] == [{"name": "Rome", "people": 3}] * 2
 
 
 async def test_what_the_settings_say_holds_where_the_request_says_nothing(server, protocol):

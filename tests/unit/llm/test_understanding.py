@@ -55,6 +55,18 @@ def test_a_text_that_speaks_of_no_tool_is_a_text():
     assert (nothing_offered.calls, nothing_offered.text) == ((), '{"name": "run", "arguments": {}}')
 
 
+def test_thoughts_in_the_text_are_no_part_of_the_answer():
+    made = understood(TextPiece("<think>\nIs it run?\n</think>\n\nNo."))
+    assert (made.text, made.thoughts) == ("No.", "Is it run?")
+    assert understood(TextPiece("<think>so lon"), stop="length").text == ""
+    assert understood(TextPiece("I <think> so")).text == "I <think> so"
+
+
+def test_a_tool_that_there_is_not_has_a_name_that_protocols_take():
+    names = [understood(CallPiece(0, "a", name, "{}")).calls[0].name for name in ("rm -rf /", "")]
+    assert names == ["rm_-rf__", "unknown"]
+
+
 def test_each_call_has_an_id_of_its_own():
     same = [CallPiece(number, "x", "run", "{}") for number in range(2)]
     assert [call.id for call in understood(*same).calls] == ["x", "call_2"]
