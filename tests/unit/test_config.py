@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +86,15 @@ def test_a_file_of_a_key_may_be_named_and_need_not_be_there():
     assert load_settings(models={"fast": {**LOCAL, "api_key_file": "/no/file"}}).models["fast"].api_key_file == Path(
         "/no/file"
     )
+
+
+def test_the_models_of_the_readme_make_sense(tmp_path, monkeypatch):
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    [block] = [
+        each for each in re.findall(r"^```yaml\n(.*?)^```", readme, re.MULTILINE | re.DOTALL) if "models:" in each
+    ]
+    monkeypatch.setenv("SYLK_HOME", str(tmp_path))
+    (tmp_path / "settings.yaml").write_text(block)
+    settings = load_settings()
+    assert {model.provider for model in settings.models.values()} == {"openai", "anthropic"}
+    assert settings.model_for["architect"] == ("claude", "openai", "local")
