@@ -93,6 +93,7 @@ class ModelServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # or each first event waits 40 ms for an acknowledgement
 
             def log_message(self, format: str, *_: object) -> None:
                 pass

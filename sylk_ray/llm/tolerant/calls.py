@@ -20,6 +20,7 @@ from sylk_ray.llm.tolerant.shapes import (
 
 _MARKED = re.compile(
     r"<(?P<tag>tool_call|tool_calls|function_call|toolcall|tool_use)>(?P<tagged>.*?)(?:</(?P=tag)>|\Z)"
+    r"|<tools>(?P<listed>.*?)(?:</tools>|\Z)"
     r"|(?P<function><function=[^>\s]+>.*?(?:</function>|\Z))"
     r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>)(?P<rest>.*?)(?=\[TOOL_CALLS\]|<\||\Z)"
     r"|^[ \t]*```[ \t]*(?P<info>[\w+-]*)[^\n]*\n(?P<fenced>.*?)(?:^[ \t]*```[ \t]*$|\Z)",
@@ -68,6 +69,8 @@ def _in_block(found: re.Match[str], tools: Collection[str]) -> list[FoundCall] |
         if info in _TOOL_FENCES:
             return _in_marked(found["fenced"], tools)
         return _in_data(found["fenced"], tools) if info in _DATA_FENCES else None
+    if found["listed"] is not None:  # the tools are told in this tag, and small models use it for calls
+        return _in_data(found["listed"], tools)
     return _in_marked(found["tagged"] or found["function"] or found["rest"] or "", tools)
 
 
@@ -112,7 +115,7 @@ def _in_data(body: str, tools: Collection[str]) -> list[FoundCall] | None:
         more = calls_of(read.value, tools, marked=False)
         if more is None:
             return None
-        calls += [_with_repairs(call, (*read.repairs, "call in a fence")) for call in more]
+        calls += [_with_repairs(call, (*read.repairs, "call in the text")) for call in more]
         at = read.end
     return calls or None
 

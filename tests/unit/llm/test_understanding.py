@@ -46,7 +46,7 @@ def test_what_is_wrong_is_told_to_the_model():
 def test_calls_in_the_text_are_calls():
     made = understood(TextPiece('I look.\n```json\n{"name": "read_file", "arguments": {"path": "a"}}\n```'))
     assert (made.text, made.calls[0].id, made.calls[0].arguments) == ("I look.", "call_1", {"path": "a"})
-    assert made.repairs == ("call in a fence",)
+    assert made.repairs == ("call in the text",)
 
 
 def test_a_text_that_speaks_of_no_tool_is_a_text():

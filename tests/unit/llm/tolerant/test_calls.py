@@ -25,6 +25,7 @@ A_PY: dict[str, Any] = {"path": "a.py"}
         f"```json\n{READ}\n```",
         f"```\n{READ}\n```",
         f"```tool_call\n{READ}\n```",
+        f"<tools>\n{READ}\n</tools>",
         f"```json\n{READ}",
         f"[TOOL_CALLS][{READ}]",
         "[TOOL_CALLS]read_file[ARGS]{'path': 'a.py'}",
@@ -69,6 +70,7 @@ def test_a_call_is_found_in_every_form(text: str):
         '```json\n[{"name": "run", "arguments": {"command": "ls"}}, 7]\n```',
         "Use `{name: read_file}`.",
         "[1, 2, 3]",
+        '<tools>\n{"name": "other", "description": "x", "version": 1}\n</tools>',
         "",
     ],
 )
