@@ -10,10 +10,9 @@ from typing import Any
 import msgspec
 
 from sylk_ray.llm.endpoint import Endpoint
-from sylk_ray.llm.errors import ModelUnavailable
 from sylk_ray.llm.keys import Key
-from sylk_ray.llm.refusals import refusal_in_stream
-from sylk_ray.llm.reply import CallPiece, Piece, Stop, StopPiece, TextPiece, ThoughtPiece, Usage, UsagePiece
+from sylk_ray.llm.reading import read_answer, text_of
+from sylk_ray.llm.reply import CallPiece, Piece, Stop, TextPiece, ThoughtPiece, Usage, UsagePiece
 from sylk_ray.llm.request import ANY_TOOL, AUTO, NO_TOOL, Assistant, Request, ToolResult, Turn
 
 ANTHROPIC = "https://api.anthropic.com/v1"
@@ -61,16 +60,10 @@ class AnthropicMessages:
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
         """The pieces of an answer. Raises ModelError."""
-        reading = _Reading(wrapped=_is_wrapped(request))
-        async with aclosing(self._endpoint.events(self.body(request))) as events:
-            async for event in events:
-                if event.get("type") == "error":
-                    raise refusal_in_stream(self.name, event.get("error"))
-                for piece in reading.pieces_of(event):
-                    yield piece
-        if reading.stop is None or not reading.ended:
-            raise ModelUnavailable(f"{self.name} broke off: the answer has no end")
-        yield StopPiece(reading.stop)
+        reading = AnthropicReading(wrapped=_is_wrapped(request))
+        async with aclosing(read_answer(self._endpoint, self.body(request), reading)) as pieces:
+            async for piece in pieces:
+                yield piece
 
     def body(self, request: Request) -> dict[str, Any]:
         """What is posted."""
@@ -110,12 +103,13 @@ class AnthropicMessages:
         return body
 
 
-class _Reading:
+class AnthropicReading:
     """What has come of an answer so far."""
 
     def __init__(self, *, wrapped: bool) -> None:
+        """``wrapped``: the answer by schema is in an object of its own."""
         self.stop: Stop | None = None
-        self.ended = False
+        self._reason: Stop = "end"
         self._usage = Usage()
         self._wrapped = wrapped
         self._answer: int | None = None
@@ -123,6 +117,7 @@ class _Reading:
         self._calls = 0
 
     def pieces_of(self, event: dict[str, Any]) -> Iterator[Piece]:
+        """What an event tells."""
         kind = event.get("type")
         if kind == "message_start":
             yield self._used(event["message"].get("usage") or {})
@@ -134,12 +129,12 @@ class _Reading:
             yield TextPiece(self._answered())
         elif kind == "message_delta":
             if reason := event["delta"].get("stop_reason"):
-                self.stop = _STOPS.get(reason, "end")
-                if self.stop == "calls" and not self._calls:
-                    self.stop = "end"
+                self._reason = _STOPS.get(reason, "end")
+                if self._reason == "calls" and not self._calls:
+                    self._reason = "end"
             yield self._used(event.get("usage") or {})
         elif kind == "message_stop":
-            self.ended = True
+            self.stop = self._reason
 
     def _begun(self, index: int, block: dict[str, Any]) -> Iterator[Piece]:
         if block["type"] == "tool_use" and block["name"] == ANSWER:
@@ -147,20 +142,20 @@ class _Reading:
         elif block["type"] == "tool_use":
             self._calls += 1
             given = msgspec.json.encode(block["input"]).decode() if block.get("input") else ""
-            yield CallPiece(index, block["id"], block["name"], given)
-        elif text := block.get("text"):
+            yield CallPiece(index, text_of(block["id"]), text_of(block["name"]), given)
+        elif text := text_of(block.get("text")):
             yield TextPiece(text)
 
     def _more(self, index: int, delta: dict[str, Any]) -> Iterator[Piece]:
         if delta["type"] == "text_delta":
-            yield TextPiece(delta["text"])
+            yield TextPiece(text_of(delta["text"]))
         elif delta["type"] == "thinking_delta":
-            yield ThoughtPiece(delta["thinking"])
+            yield ThoughtPiece(text_of(delta["thinking"]))
         elif delta["type"] == "input_json_delta":
             if index == self._answer:
-                self._answer_parts.append(delta["partial_json"])
+                self._answer_parts.append(text_of(delta["partial_json"]))
             else:
-                yield CallPiece(index, arguments=delta["partial_json"])
+                yield CallPiece(index, arguments=text_of(delta["partial_json"]))
 
     def _answered(self) -> str:
         given = "".join(self._answer_parts) or "{}"

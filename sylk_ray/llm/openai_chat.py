@@ -17,11 +17,13 @@ from sylk_ray.llm.endpoint import Endpoint
 from sylk_ray.llm.errors import ModelRefused, ModelUnavailable
 from sylk_ray.llm.in_words import without_choice, without_schema, without_tools
 from sylk_ray.llm.keys import Key
-from sylk_ray.llm.refusals import refusal_in_stream
-from sylk_ray.llm.reply import CallPiece, Piece, Stop, StopPiece, TextPiece, ThoughtPiece, Usage, UsagePiece
+from sylk_ray.llm.reading import read_answer, text_of
+from sylk_ray.llm.reply import CallPiece, Piece, Stop, TextPiece, ThoughtPiece, Usage, UsagePiece
 from sylk_ray.llm.request import ANY_TOOL, AUTO, NO_TOOL, Assistant, Call, Request, ToolResult, Turn
 
 OPENAI = "https://api.openai.com/v1"
+MOST_CALLS = 1000
+"""Of one answer."""
 _STOPS: dict[str, Stop] = {
     "stop": "end",
     "tool_calls": "calls",
@@ -64,7 +66,8 @@ class OpenAIChat:
         while True:
             begun, made = False, frozenset(self.conceded)
             try:
-                async with aclosing(self._pieces(request)) as pieces:
+                answer = read_answer(self._endpoint, self.body(request), OpenAIReading(self.name))
+                async with aclosing(answer) as pieces:
                     async for piece in pieces:
                         begun = True
                         yield piece
@@ -75,26 +78,6 @@ class OpenAIChat:
                 if concession is None:
                     raise
                 self.conceded.add(concession)
-
-    async def _pieces(self, request: Request) -> AsyncGenerator[Piece]:
-        stop: Stop | None = None
-        calls = _CallNumbers()
-        async with aclosing(self._endpoint.events(self.body(request))) as events:
-            async for event in events:
-                if event.get("error"):
-                    raise refusal_in_stream(self.name, event["error"])
-                for choice in event.get("choices") or ():
-                    for piece in _pieces_of(choice.get("delta") or choice.get("message") or {}, calls):
-                        yield piece
-                    reason = choice.get("finish_reason")
-                    if reason == "error":
-                        raise ModelUnavailable(f"{self.name} broke off")
-                    stop = _STOPS.get(reason, "end") if reason else stop
-                if event.get("usage"):
-                    yield UsagePiece(_usage(event["usage"]))
-        if stop is None:
-            raise ModelUnavailable(f"{self.name} broke off: the answer has no end")
-        yield StopPiece("calls" if calls and stop == "end" else stop)
 
     def body(self, request: Request) -> dict[str, Any]:
         """What is posted."""
@@ -161,36 +144,55 @@ def is_strict(schema: Any) -> bool:
     return all(is_strict(each) for name, each in given.items() if name not in ("enum", "const", "default", "examples"))
 
 
-class _CallNumbers:
-    """Which call a fragment belongs to: by its index, or for servers that give none, by its id."""
+class OpenAIReading:
+    """What has come of an answer so far."""
 
-    def __init__(self) -> None:
-        self._ids: list[str] = []
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._reason: Stop | None = None
+        self._calls: list[str] = []
 
-    def __bool__(self) -> bool:
-        return bool(self._ids)
+    @property
+    def stop(self) -> Stop | None:
+        """Some servers end with ``stop`` although they call tools."""
+        return "calls" if self._calls and self._reason == "end" else self._reason
 
-    def of(self, index: Any, id: str) -> int:
+    def pieces_of(self, event: dict[str, Any]) -> Iterator[Piece]:
+        """What an event tells."""
+        for choice in event.get("choices") or ():
+            yield from self._more(choice.get("delta") or choice.get("message") or {})
+            reason = choice.get("finish_reason")
+            if reason == "error":
+                raise ModelUnavailable(f"{self._where} broke off")
+            self._reason = _STOPS.get(reason, "end") if reason else self._reason
+        if event.get("usage"):
+            yield UsagePiece(_usage(event["usage"]))
+
+    def _more(self, delta: dict[str, Any]) -> Iterator[Piece]:
+        if thought := text_of(delta.get("reasoning_content") or delta.get("reasoning")):
+            yield ThoughtPiece(thought)
+        if text := text_of(delta.get("content") or delta.get("refusal")):
+            yield TextPiece(text)
+        for call in delta.get("tool_calls") or ():
+            function: dict[str, Any] = call.get("function") or {}
+            arguments = function.get("arguments") or ""
+            if not isinstance(arguments, str):
+                arguments = msgspec.json.encode(arguments).decode()
+            id = text_of(call.get("id"))
+            yield CallPiece(self._number(call.get("index"), id), id, text_of(function.get("name")), arguments)
+
+    def _number(self, index: Any, id: str) -> int:
+        """Which call a fragment belongs to: by its index, or for servers that give none, by its id."""
         if not isinstance(index, int):
-            index = self._ids.index(id) if id in self._ids else len(self._ids) if id or not self._ids else -1
-            index = len(self._ids) - 1 if index < 0 else index
-        while len(self._ids) <= index:
-            self._ids.append(id)
+            if id in self._calls:
+                index = self._calls.index(id)
+            else:
+                index = len(self._calls) if id or not self._calls else len(self._calls) - 1
+        if not 0 <= index <= MOST_CALLS:
+            raise ValueError(f"the index of a call is {index}")
+        while len(self._calls) <= index:
+            self._calls.append(id)
         return index
-
-
-def _pieces_of(delta: dict[str, Any], calls: _CallNumbers) -> Iterator[Piece]:
-    if thought := delta.get("reasoning_content") or delta.get("reasoning"):
-        yield ThoughtPiece(str(thought))
-    if text := delta.get("content") or delta.get("refusal"):
-        yield TextPiece(str(text))
-    for call in delta.get("tool_calls") or ():
-        function: dict[str, Any] = call.get("function") or {}
-        arguments = function.get("arguments") or ""
-        if not isinstance(arguments, str):
-            arguments = msgspec.json.encode(arguments).decode()
-        id = call.get("id") or ""
-        yield CallPiece(calls.of(call.get("index"), id), id, function.get("name") or "", arguments)
 
 
 def _usage(told: dict[str, Any]) -> Usage:
