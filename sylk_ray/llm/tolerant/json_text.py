@@ -14,6 +14,7 @@ a line break or tab within a string       unescaped control character
 ``\"\"\"text\"\"\"``                            triple quotes
 ``// …``, ``# …``, ``/* … */``            comment
 ``{"a": [1``                              missing bracket
+``{{"a": 1}}``                            doubled braces
 ========================================  =========================
 
 Not read, since it would have to be guessed at: a value or a string that is not whole, a word that is no literal, a name
@@ -98,6 +99,9 @@ class _Reader:
 
     def _object(self, depth: int) -> dict[str, Any]:
         self.at += 1
+        self._space()
+        if self._here() == "{":
+            return self._doubled(depth)
         made: dict[str, Any] = {}
         while True:
             self._space()
@@ -114,6 +118,17 @@ class _Reader:
                 raise self._wrong(f"one value of {name!r}, which was given before with another")
             made[name] = value
             self._comma("}")
+
+    def _doubled(self, depth: int) -> dict[str, Any]:
+        """``{{"a": 1}}``, from the templates of prompts that a model has learnt from."""
+        if depth > DEEPEST:
+            raise self._wrong("a simpler value: this one is nested too deeply")
+        self.repairs.append("doubled braces")
+        made = self._object(depth + 1)
+        self._space()
+        if not self._closes("}"):
+            raise self._wrong("a second }")
+        return made
 
     def _list(self, depth: int) -> list[Any]:
         self.at += 1
