@@ -21,6 +21,8 @@ class Assembly:
     def __init__(self) -> None:
         self.pieces = 0
         """That have come; no more than there are tokens."""
+        self.characters = 0
+        """Of the answer and the calls."""
         self.usage: Usage | None = None
         self.stop: Stop | None = None
         self._text: list[str] = []
@@ -31,10 +33,12 @@ class Assembly:
         """One more."""
         if isinstance(piece, TextPiece):
             self._text.append(piece.text)
+            self.characters += len(piece.text)
         elif isinstance(piece, ThoughtPiece):
             self._thoughts.append(piece.text)
         elif isinstance(piece, CallPiece):
             self._calls.setdefault(piece.index, []).append(piece)
+            self.characters += len(piece.arguments)
         elif isinstance(piece, UsagePiece):
             self.usage = piece.usage
         elif isinstance(piece, StopPiece):

@@ -135,7 +135,7 @@ class Endpoint:
     def _decoded(self, data: bytes) -> dict[str, Any]:
         try:
             return msgspec.json.decode(data, type=dict[str, Any])
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             shown = self._key.hide(data[:120].decode("utf-8", "replace"))
             raise ModelUnavailable(f"{self.name} sent what is no JSON object: {shown}") from None
 

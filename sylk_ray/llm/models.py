@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from sylk_ray.config import Model
 
 DEFAULT = "default"
+AT_ONCE = 10_000
+"""Characters of an answer that are read without a thread, in a millisecond or two."""
 OnPiece = Callable[[Piece], object]
 
 
@@ -199,7 +201,10 @@ class Models:
                 meter.charge(input=used.input, output=max(used.output, assembly.pieces))
                 asking.show(piece)
         ended = self._now()
-        understood = understand(request, assembly)
+        if assembly.characters < AT_ONCE:
+            understood = understand(request, assembly)
+        else:
+            understood = await asyncio.to_thread(understand, request, assembly)
         usage = assembly.usage or await asking.counted(assembly)
         meter.charge(input=usage.input, output=usage.output)
         return Reply(

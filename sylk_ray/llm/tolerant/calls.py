@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterator
 
@@ -9,6 +10,7 @@ from msgspec import Struct
 
 from sylk_ray.llm.tolerant.json_text import NotJson, read_json
 from sylk_ray.llm.tolerant.shapes import (
+    MOST_CALLS,
     FoundCall,
     calls_in_python,
     calls_of,
@@ -31,6 +33,9 @@ _PARAMETER = re.compile(
     r"<parameter=(?P<name>[^>\s]+)>\n?(?P<value>.*?)\n?(?P<end></parameter>|(?=<parameter=)|\Z)", re.DOTALL
 )
 _MISTRAL = re.compile(r"\s*(?P<name>[\w.-]+)\s*(?:\[ARGS\])?\s*(?=\{)")
+_NAME = re.compile(r"""["']?(?:name|tool|function|tool_name)["']?\s*[:=]\s*["']([\w.:-]+)["']""")
+FAR = 500
+"""Within so many characters of its beginning a call says its tool."""
 _TOOL_FENCES = frozenset({"tool_call", "tool_calls", "tool_code", "tool", "function_call", "tool_use"})
 _DATA_FENCES = frozenset({"", "json", "json5", "jsonc", "javascript", "python", "xml", "text"})
 CUT = "the call is not complete: {}. Write the whole call again"
@@ -49,7 +54,7 @@ def find_calls(text: str, tools: Collection[str], *, whole: bool = True) -> Foun
     calls: list[FoundCall] = []
     rest: list[str] = []
     end = 0
-    for found in _MARKED.finditer(text):
+    for found in itertools.islice(_MARKED.finditer(text), MOST_CALLS):
         block = _in_block(found, tools)
         if block:
             calls += block
@@ -158,7 +163,7 @@ def _almost(body: str, problem: NotJson, tools: Collection[str]) -> list[FoundCa
 
 def _name_in(body: str, tools: Collection[str]) -> str:
     """The tool that a text which cannot be read speaks of, where a call would have its name."""
-    found = re.search(r"""["']?(?:name|tool|function|tool_name)["']?\s*[:=]\s*["']([\w.:-]+)["']""", body)
+    found = _NAME.search(body, 0, FAR)
     return (tool_named(found[1], tools) or "") if found else ""
 
 

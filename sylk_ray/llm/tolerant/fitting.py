@@ -7,8 +7,9 @@ schema, and the bounds of numbers, texts and lists. What it does not know it let
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, cast
@@ -20,6 +21,8 @@ from sylk_ray.llm.tolerant.json_text import NotJson, read_json
 
 Schema = Mapping[str, Any]
 SHOWN = 60
+MOST_STEPS = 20_000
+DEEPEST = 100
 SHORTEST = 4
 """Letters of a name that is taken for misspelt; in a shorter one a letter is too much of the name."""
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -45,20 +48,30 @@ class Fitted(Struct, frozen=True):
 def fit(value: Any, schema: Schema) -> Fitted:
     """Make it follow the schema, changing forms and names and never what is meant."""
     fitting = _Fitting(schema)
-    made = fitting.fit(value, schema, "")
+    try:
+        made = fitting.fit(value, schema, "")
+    except _TooMuch:
+        return Fitted(value, (), ("the value: it is nested too deeply; give a simpler one",))
     return Fitted(made, tuple(dict.fromkeys(fitting.repairs)), tuple(fitting.problems))
 
 
+class _TooMuch(Exception):
+    """Alternatives within alternatives take time without end."""
+
+
 class _Fitting:
-    def __init__(self, root: Schema) -> None:
+    def __init__(self, root: Schema, steps: Iterator[int] | None = None, depth: int = 0) -> None:
         self.repairs: list[str] = []
         self.problems: list[str] = []
         self._root = root
-        self._depth = 0
+        self._steps = itertools.count() if steps is None else steps
+        self._depth = depth
 
     def fit(self, value: Any, schema: Any, at: str) -> Any:
-        if not isinstance(schema, Mapping) or self._depth > 100:
+        if not isinstance(schema, Mapping):
             return value
+        if next(self._steps) > MOST_STEPS or self._depth > DEEPEST:
+            raise _TooMuch
         self._depth += 1
         try:
             return self._fit(value, self._resolved(cast("Schema", schema)), at)
@@ -120,8 +133,7 @@ class _Fitting:
         return value
 
     def _try(self, value: Any, schema: Any, at: str) -> Fitted:
-        trial = _Fitting(self._root)
-        trial._depth = self._depth
+        trial = _Fitting(self._root, self._steps, self._depth)
         made = trial.fit(value, schema, at)
         return Fitted(made, tuple(trial.repairs), tuple(trial.problems))
 

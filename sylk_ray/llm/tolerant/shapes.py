@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
@@ -16,6 +17,10 @@ _NAMES = ("name", "tool_name", "function_name", "recipient_name", "tool", "funct
 _ARGUMENTS = ("arguments", "parameters", "args", "kwargs", "params", "input", "tool_input", "action_input")
 _LISTS = ("tool_calls", "tool_uses", "calls")
 CLOSE = 0.8
+MOST_CALLS = 64
+"""Of one answer; in what comes after them nothing is looked for."""
+LONGEST_PYTHON = 20_000
+_PYTHON_CALL = re.compile(r"\s*[\[(]?\s*[A-Za-z_][\w.]*\s*\(")
 
 
 class FoundCall(Struct, frozen=True):
@@ -69,6 +74,8 @@ def no_such_tool(name: str, tools: Collection[str]) -> str:
 
 def calls_in_python(text: str, tools: Collection[str]) -> list[FoundCall] | None:
     """``read_file(path="a.py")``, or a list of such; None when it is something else."""
+    if len(text) > LONGEST_PYTHON or not _PYTHON_CALL.match(text):
+        return None
     try:
         body = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -151,5 +158,5 @@ def _plain(name: str) -> str:
 
 def objects_at(text: str) -> Iterator[int]:
     """Where objects or lists begin at the start of a line."""
-    for found in re.finditer(r"^[ \t]*(?=[{\[])", text, re.MULTILINE):
-        yield found.end()
+    found = re.finditer(r"^[ \t]*(?=[{\[])", text, re.MULTILINE)
+    yield from (each.end() for each in itertools.islice(found, MOST_CALLS))

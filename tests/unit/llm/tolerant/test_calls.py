@@ -120,6 +120,14 @@ def test_brackets_are_not_added_to_what_was_cut_off_at_the_limit(text: str):
     assert call.arguments == {}
 
 
+@pytest.mark.parametrize(
+    "part", ["{\n", "[\n", '{"name": "run", "arguments": {\n', "<tool_call>{", "```json\n{\n", "run("]
+)
+def test_much_of_what_looks_like_a_call_is_looked_through_in_the_time_of_its_length(part: str):
+    many = find_calls(part * (200_000 // len(part)), TOOLS)
+    assert all(call.problem for call in many.calls)
+
+
 @given(st.text(max_size=200))
 def test_any_text_is_looked_through(text: str):
     found = find_calls(text, TOOLS)

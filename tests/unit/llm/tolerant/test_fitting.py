@@ -96,6 +96,16 @@ def test_names_that_are_free_to_choose_are_not_corrected():
     assert fit({"paths": "a"}, schema).value == {"paths": "a"}
 
 
+def test_alternatives_within_alternatives_come_to_an_end():
+    kinds = [{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": [name]} for name in "xyz"]
+    value: Any = "end"
+    for _ in range(40):
+        value = {"a": value}
+    assert fit(value, {"anyOf": [*kinds, {"type": "string"}]}).problems == (
+        "the value: it is nested too deeply; give a simpler one",
+    )
+
+
 SCHEMAS = st.recursive(
     st.sampled_from([TEXT, WHOLE, {"type": "number"}, {"type": "boolean"}, {"type": "null"}, {"enum": ["a", "b", 1]}]),
     lambda inner: (
