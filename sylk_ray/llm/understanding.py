@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from sylk_ray.llm.assembling import Assembly, RawCall
 from sylk_ray.llm.reply import ToolCall
-from sylk_ray.llm.request import AUTO, Request, Tool
+from sylk_ray.llm.request import AUTO, Assistant, Request, Tool
 from sylk_ray.llm.tolerant import FoundCall, NotJson, find_calls, fit, read_json
 from sylk_ray.llm.tolerant.shapes import no_such_tool, tool_named, with_arguments
 
@@ -58,7 +59,7 @@ def _understand(request: Request, text: str, assembly: Assembly) -> Understood:
         found, text = inside.calls, inside.text if inside.calls else text
     calls = tuple(
         _fitted(call, id, tools, request.tool_choice)
-        for call, id in zip(found, _distinct(ids, len(found)), strict=True)
+        for call, id in zip(found, _distinct(ids, len(found), request), strict=True)
     )
     if answer is not None and not calls:
         return answer
@@ -92,12 +93,15 @@ def _fitted(call: FoundCall, id: str, tools: dict[str, Tool], choice: str) -> To
     return ToolCall(id, call.name, call.arguments, repairs, told)
 
 
-def _distinct(ids: list[str], count: int) -> list[str]:
-    """An id for each call: the server's, where it gave one and gave it once."""
+def _distinct(ids: list[str], count: int, request: Request) -> list[str]:
+    """An id for each call that no other call of the conversation has: the server's, where it gave one."""
+    turns = [turn for turn in request.messages if isinstance(turn, Assistant)]
+    used = {call.id for turn in turns for call in turn.calls}
+    free = (name for number in itertools.count(len(used) + 1) if (name := f"call_{number}") not in used)
     made: list[str] = []
-    for number in range(count):
-        given = ids[number] if number < len(ids) else ""
-        made.append(given if given and given not in made else f"call_{number + 1}")
+    for given in [*ids, *[""] * (count - len(ids))]:
+        made.append(given if given and given not in used else next(free))
+        used.add(made[-1])
     return made
 
 

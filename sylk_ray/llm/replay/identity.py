@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -23,6 +24,7 @@ _VOLATILE = (
     (r"\b[sj]-[0-9a-f]{4,12}\b", "<id>"),
     (r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b", "<id>"),
     (r"(?<![\w.])/(?:var/)?tmp(?:/[^\s\"'`/:,;)\]]+)*/", "<tmp>/"),
+    (r"[^\s\"'(]*/(?:site|dist)-packages/", "<packages>/"),
     (r"\b(127\.0\.0\.1|localhost):\d{4,5}\b", r"\1:<port>"),
 )
 _PATTERNS = tuple((re.compile(pattern), instead) for pattern, instead in _VOLATILE)
@@ -89,6 +91,9 @@ def _turn(turn: Turn, ids: dict[str, str]) -> dict[str, Any]:
 
 def _steady(text: str) -> str:
     text = hide_keys(text).strip()
+    home = str(Path.home())
+    if home != "/":
+        text = text.replace(f"{home}/", "~/")
     for pattern, instead in _PATTERNS:
         text = pattern.sub(instead, text)
     return text or "(nothing)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sylk_ray.llm import CallPiece, Piece, Request, StopPiece, TextPiece, Tool, User
+from sylk_ray.llm import Assistant, Call, CallPiece, Piece, Request, StopPiece, TextPiece, Tool, User
 from sylk_ray.llm.assembling import Assembly
 from sylk_ray.llm.understanding import Understood, understand
 
@@ -21,7 +21,7 @@ def understood(*pieces: Piece, stop: Any = "end", **request: Any) -> Understood:
     assembly = Assembly()
     for piece in (*pieces, StopPiece(stop)):
         assembly.add(piece)
-    return understand(Request(messages=(User("?"),), **{"tools": (READ, RUN), **request}), assembly)
+    return understand(Request(**{"messages": (User("?"),), "tools": (READ, RUN), **request}), assembly)
 
 
 def test_arguments_are_fitted_and_each_repair_is_told():
@@ -69,7 +69,9 @@ def test_a_tool_that_there_is_not_has_a_name_that_protocols_take():
 
 def test_each_call_has_an_id_of_its_own():
     same = [CallPiece(number, "x", "run", "{}") for number in range(2)]
-    assert [call.id for call in understood(*same).calls] == ["x", "call_2"]
+    assert [call.id for call in understood(*same).calls] == ["x", "call_1"]
+    earlier = (User("?"), Assistant("", (Call("x", "run", {}), Call("call_3", "run", {}))), User("!"))
+    assert [call.id for call in understood(*same, messages=earlier).calls] == ["call_4", "call_5"]
 
 
 def test_a_call_that_had_to_be_made_is_missed():

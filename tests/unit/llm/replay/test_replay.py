@@ -66,6 +66,8 @@ def test_ids_times_and_settings_make_no_other_request(other: Request):
         ("id 1b4e28ba-2fa1-11d2-883f-0016d3cca427", "id 00000000-2fa1-11d2-883f-0016d3cca427"),
         ("in s-7f3a", "in s-00ff"),
         ("/tmp/x/y/a.py:3: no", "/tmp/other/a.py:3: no"),
+        (f"{Path.home()}/work/a.py", "~/work/a.py"),
+        ("/opt/v/lib/python3.11/site-packages/x.py:1", "/usr/lib/python3/dist-packages/x.py:1"),
         ("http://127.0.0.1:40001/x", "http://127.0.0.1:5050/x"),
     ],
 )
