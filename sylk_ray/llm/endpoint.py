@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -65,8 +66,9 @@ class Endpoint:
         except httpx.HTTPError as problem:
             raise self._unreachable(problem) from None
         try:
-            async for event in self._read(response):
-                yield event
+            async with aclosing(self._read(response)) as events:
+                async for event in events:
+                    yield event
         except httpx.HTTPError as problem:
             raise ModelUnavailable(f"{self.name} broke off: {_told(problem)}") from None
         except EventTooLong:

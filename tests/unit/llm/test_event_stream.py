@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylk_ray.llm import event_stream
@@ -19,6 +19,7 @@ STREAM = (
 WHOLE = ['{"a": "\u2028\x85\x0b"}'.encode(), b"one\ntwo", b"three", b""]
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8))
 def test_events_are_the_same_wherever_the_bytes_are_cut(cuts: list[int]):
     stream, found = EventStream(), []

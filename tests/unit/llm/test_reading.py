@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylk_ray.llm import CallPiece, ModelUnavailable, Piece, Usage, UsagePiece
@@ -33,6 +33,7 @@ ANYTHING = st.recursive(
 EVENTS = st.lists(st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=5), max_size=5)
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(EVENTS, st.booleans())
 def test_events_of_any_form_are_read_or_told_as_the_providers_failure(events: list[dict[str, Any]], wrapped: bool):
     readings: list[Reading] = [OpenAIReading("here"), AnthropicReading(wrapped=wrapped)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylk_ray.llm.tolerant import find_calls
@@ -128,6 +128,7 @@ def test_much_of_what_looks_like_a_call_is_looked_through_in_the_time_of_its_len
     assert all(call.problem for call in many.calls)
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=200))
 def test_any_text_is_looked_through(text: str):
     found = find_calls(text, TOOLS)
@@ -137,6 +138,7 @@ def test_any_text_is_looked_through(text: str):
 MARKS = ["<tool_call>", "</tool_call>", "```json\n", "\n```", "[TOOL_CALLS]", "<function=run>", "</function>"]
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from([*MARKS, READ, "{", "}", "x ", "run(a=1)"]), max_size=12))
 def test_marks_in_any_order_are_looked_through(parts: list[str]):
     for call in find_calls("".join(parts), TOOLS).calls:

@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylk_ray.llm.tolerant import fit
@@ -125,6 +125,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES, SCHEMAS)
 def test_what_has_no_problem_follows_the_schema_and_what_follows_it_is_left_alone(value: Any, schema: dict[str, Any]):
     follows = jsonschema.Draft202012Validator(schema).is_valid

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylk_ray.llm.tolerant import NotJson, read_json
@@ -80,6 +80,7 @@ def test_what_would_have_to_be_guessed_at_is_refused_with_its_place(text: str, t
     assert caught.value.cut is cut
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES, st.sampled_from([None, 2]))
 def test_json_is_read_as_it_is_without_a_repair(value: Any, indent: int | None):
     text = json.dumps(value, ensure_ascii=False, indent=indent)
@@ -89,6 +90,7 @@ def test_json_is_read_as_it_is_without_a_repair(value: Any, indent: int | None):
     assert read_json(json.dumps(value)).value == value
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES, st.integers(0, 200))
 def test_a_text_that_is_cut_off_is_never_read_as_another_value_of_its_end(value: Any, cut: int):
     """Only whole members are kept: what is read of a cut text is a beginning of the value, never a changed part."""
@@ -110,6 +112,7 @@ def is_beginning(part: Any, whole: Any) -> bool:
     return False
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet="{}[]\"':,\\ntrue12.-abc \n#/`“”", max_size=60))
 def test_anything_is_read_or_refused(text: str):
     try:
