@@ -132,12 +132,13 @@ class Models:
         errors: list[ModelError] = []
         for name in chain:
             try:
-                reply = await self._ask(name, asking, alone=len(chain) == 1)
+                reply = await self._ask(name, asking, last=name == chain[-1])
             except UnknownRequest:
                 raise
             except ModelError as error:
                 errors.append(error)
                 asking.failures.append(f"{name}: {error.message}")
+                asking.begin_anew(error.message)
             else:
                 return msgspec.structs.replace(reply, passed_over=tuple(asking.failures))
         if len(errors) == 1:
@@ -145,8 +146,8 @@ class Models:
         kind = ContextTooLong if all(isinstance(error, ContextTooLong) for error in errors) else ModelUnavailable
         raise kind(f"none of the models answered: {'; '.join(asking.failures)}", hint="see `sylk models test`")
 
-    async def _ask(self, name: str, asking: _Asking, *, alone: bool) -> Reply:
-        """One model, as often as it is worth it. One that has no stand-in is waited for when its breaker is open."""
+    async def _ask(self, name: str, asking: _Asking, *, last: bool) -> Reply:
+        """One model, as often as it is worth it. When its breaker is open, the last of a chain is waited for."""
         attempt = 0
         while True:
             attempt += 1
@@ -156,7 +157,7 @@ class Models:
             except ModelError as error:
                 pause = self._retrying.pause(error, attempt, self._chance())
                 open_s = self.breaker(name).opens_in(self._now())
-                if pause is None or (open_s and not alone):
+                if pause is None or (open_s and not last):
                     raise
                 pause = max(pause, open_s)
                 if asking.deadline is not None and self._now() + pause >= asking.deadline:

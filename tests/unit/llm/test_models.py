@@ -264,6 +264,28 @@ async def test_another_model_answers_for_one_that_does_not(server):
     assert [asked.body["model"] for asked in server.asked] == ["large", "small"]
 
 
+async def test_what_one_model_showed_counts_no_more_when_another_answers(server):
+    server.faults = [Stall(4)]
+    settings = {name: Model(base_url=server.url, model=name, stall_s=0.1) for name in ("large", "small")}
+    pieces: list[Piece] = []
+    models = Models(settings, {"architect": ["large", "small"]}, retrying=Retrying(attempts=1))
+    assert (await models.call("architect", ASK, on_piece=pieces.append)).model == "small"
+    [restart] = [place for place, piece in enumerate(pieces) if isinstance(piece, RestartPiece)]
+    told = [
+        [piece.text for piece in part if isinstance(piece, TextPiece)] for part in (pieces[:restart], pieces[restart:])
+    ]
+    assert told == [["hello"], ["hello"]]
+
+
+async def test_the_last_of_a_chain_is_waited_for(server):
+    world = World(server)
+    world.settings["other"] = world.settings["fast"]
+    models = Models(world.settings, now=world.now, sleep=world.sleep, chance=lambda: 0.5, retrying=Retrying(attempts=3))
+    server.faults = [Status(500)] * 5
+    assert (await models.call("any", ASK)).model == "other"
+    assert max(world.pauses) == OPEN_S
+
+
 def test_roles_and_names_find_their_models():
     settings = {name: Model(model=name, context_window=size) for name, size in (("large", 9000), ("small", 4000))}
     models = Models(settings, {"architect": ["large", "small"], "default": ["small"]})
