@@ -63,6 +63,7 @@ class OpenAIChat:
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
         """The pieces of an answer. Raises ModelError."""
+        tried: set[Concession] = set()
         while True:
             begun, made = False, frozenset(self.conceded)
             try:
@@ -76,8 +77,11 @@ class OpenAIChat:
                 about_form = not begun and type(refused) in (ModelRefused, ModelUnavailable)
                 concession = concession_for(refused.message, request, made) if about_form else None
                 if concession is None:
+                    if not begun:
+                        self.conceded -= tried  # they were not what it is about
                     raise
                 self.conceded.add(concession)
+                tried.add(concession)
 
     def body(self, request: Request) -> dict[str, Any]:
         """What is posted."""
@@ -110,7 +114,7 @@ class OpenAIChat:
                     if request.tool_choice == ANY_TOOL
                     else {"type": "function", "function": {"name": request.tool_choice}}
                 )
-        elif request.tools and request.tool_choice == NO_TOOL and _has_calls(request):
+        elif request.tools and _has_calls(request) and "tool_choice" not in self.conceded:
             # A conversation with calls in it needs their tools, with most servers.
             body["tools"] = [
                 {"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}}

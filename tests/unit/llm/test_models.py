@@ -206,14 +206,14 @@ async def test_a_refusal_is_told_at_once(server, protocol, fault, error):
 
 async def test_a_reply_that_stands_still_is_given_up_and_asked_for_again(server, protocol):
     server.faults = [Stall(3)]
-    reply = await World(server, protocol, stall_s=0.1).models.call("fast", ASK)
+    reply = await World(server, protocol, stall_s=0.5).models.call("fast", ASK)
     assert (reply.text, reply.attempts) == ("hello", 2)
     assert await asyncio.to_thread(server.hung_up.wait, 5)
 
 
 async def test_a_slow_first_token_is_given_up_sooner_or_later(server, protocol):
-    server.faults = [SlowFirst(0.5)]
-    reply = await World(server, protocol, first_token_s=0.1, stall_s=30).models.call("fast", ASK)
+    server.faults = [SlowFirst(5)]
+    reply = await World(server, protocol, first_token_s=0.5, stall_s=30).models.call("fast", ASK)
     assert reply.attempts == 2
 
 
@@ -266,7 +266,7 @@ async def test_another_model_answers_for_one_that_does_not(server):
 
 async def test_what_one_model_showed_counts_no_more_when_another_answers(server):
     server.faults = [Stall(4)]
-    settings = {name: Model(base_url=server.url, model=name, stall_s=0.1) for name in ("large", "small")}
+    settings = {name: Model(base_url=server.url, model=name, stall_s=0.5) for name in ("large", "small")}
     pieces: list[Piece] = []
     models = Models(settings, {"architect": ["large", "small"]}, retrying=Retrying(attempts=1))
     assert (await models.call("architect", ASK, on_piece=pieces.append)).model == "small"

@@ -100,14 +100,14 @@ async def test_a_refusal_of_something_else_is_told():
         await ask_twice("the moon is full", Request(messages=(User("a"),), output_schema=SUM))
 
 
-async def test_a_refusal_that_stays_the_same_is_told():
+async def test_a_refusal_that_stays_the_same_is_told_and_nothing_is_learnt_of_it():
     with ModelServer() as server:
         server.faults = [Status(400, "bad json_schema")] * 2
+        models = Models({"m": Model(base_url=server.url, model="m")})
         with pytest.raises(ModelRefused, match="bad json_schema"):
-            await Models({"m": Model(base_url=server.url, model="m")}).call(
-                "m", Request(messages=(User("a"),), output_schema=SUM)
-            )
-        assert len(server.asked) == 2
+            await models.call("m", Request(messages=(User("a"),), output_schema=SUM))
+        await models.call("m", Request(messages=(User("a"),), output_schema=SUM))
+        assert ["response_format" in asked.body for asked in server.asked] == [True, False, True]
 
 
 def test_calls_in_a_conversation_keep_their_tools_when_none_may_be_called():
