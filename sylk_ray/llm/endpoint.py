@@ -94,7 +94,7 @@ class Endpoint:
     async def _read(self, response: httpx.Response) -> AsyncGenerator[dict[str, Any]]:
         chunks = response.aiter_bytes()
         if not response.is_success:
-            raise self._hidden(refusal(self.name, response.status_code, await self._rest(chunks), response.headers))
+            raise self.hidden(refusal(self.name, response.status_code, await self._rest(chunks), response.headers))
         kind = response.headers.get("content-type", "")
         if kind.startswith("application/json"):
             yield self._decoded(await self._rest(chunks, LONGEST))
@@ -141,7 +141,8 @@ class Endpoint:
             shown = self._key.hide(data[:120].decode("utf-8", "replace"))
             raise ModelUnavailable(f"{self.name} sent what is no JSON object: {shown}") from None
 
-    def _hidden(self, error: ModelError) -> ModelError:
+    def hidden(self, error: ModelError) -> ModelError:
+        """The same without the key, which servers like to repeat."""
         made = type(error)(self._key.hide(error.message), hint=error.hint)
         made.after_s = error.after_s
         return made

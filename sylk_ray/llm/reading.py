@@ -30,8 +30,12 @@ async def read_answer(endpoint: Endpoint, body: dict[str, Any], reading: Reading
     async with aclosing(endpoint.events(body)) as events:
         async for event in events:
             if error := event.get("error"):
-                raise refusal_in_stream(endpoint.name, error)
-            for piece in read_event(endpoint.name, event, reading):
+                raise endpoint.hidden(refusal_in_stream(endpoint.name, error))
+            try:
+                pieces = read_event(endpoint.name, event, reading)
+            except ModelUnavailable as unreadable:
+                raise endpoint.hidden(unreadable) from None
+            for piece in pieces:
                 yield piece
     if reading.stop is None:
         raise ModelUnavailable(f"{endpoint.name} broke off: the answer has no end")

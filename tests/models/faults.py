@@ -42,4 +42,22 @@ class SlowFirst:
     seconds: float
 
 
-Fault = Status | Cut | Garbage | Stall | SlowFirst
+@dataclass(frozen=True)
+class Complaint:
+    """Breaks off after so many events with one that says what is wrong."""
+
+    after: int
+    error: object
+
+
+@dataclass(frozen=True)
+class Page:
+    """Answers with a page for people, as what stands before a server does."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Answers in one document although a stream was asked for (chat completions only)."""
+
+
+Fault = Status | Cut | Garbage | Stall | SlowFirst | Complaint | Page | Whole

@@ -17,7 +17,7 @@ from sylk_ray.llm import Piece, Request, StopPiece, TextPiece, UnknownRequest, U
 from sylk_ray.llm.replay import Recording
 from sylk_ray.llm.replay.player import in_parts
 from tests.models import wire
-from tests.models.faults import Cut, Fault, Garbage, SlowFirst, Stall, Status
+from tests.models.faults import Complaint, Cut, Fault, Garbage, Page, SlowFirst, Stall, Status, Whole
 
 Answer = Callable[[Request], Sequence[Piece]]
 
@@ -107,12 +107,19 @@ class ModelServer:
                 if isinstance(fault, Status):
                     self._refuse(fault)
                     return
+                if isinstance(fault, Page):
+                    self._document(200, {"content-type": "text/html"}, b"<html>Please sign in</html>")
+                    return
                 if isinstance(fault, SlowFirst):
                     time.sleep(fault.seconds)
                 try:
                     pieces = [part for piece in server.pieces_for(request) for part in in_parts(piece)]
                 except UnknownRequest as unknown:
                     self._refuse(Status(404, f"{unknown.code}: {unknown.message}"))
+                    return
+                if isinstance(fault, Whole):
+                    told = json.dumps(wire.to_openai_document(pieces)).encode()
+                    self._document(200, {"content-type": "application/json"}, told)
                     return
                 events = wire.to_anthropic(pieces, request) if anthropic else wire.to_openai(pieces)
                 try:
@@ -123,12 +130,14 @@ class ModelServer:
 
             def _refuse(self, fault: Status) -> None:
                 told = json.dumps({"type": "error", "error": {"type": "test", "message": fault.message}}).encode()
-                self.send_response(fault.status)
-                for name, value in {**fault.headers, "content-type": "application/json"}.items():
+                self._document(fault.status, {**fault.headers, "content-type": "application/json"}, told)
+
+            def _document(self, status: int, headers: dict[str, str], body: bytes) -> None:
+                self.send_response(status)
+                for name, value in {**headers, "content-length": str(len(body))}.items():
                     self.send_header(name, value)
-                self.send_header("content-length", str(len(told)))
                 self.end_headers()
-                self.wfile.write(told)
+                self.wfile.write(body)
 
             def _send(self, events: Iterator[bytes], fault: Fault | None) -> None:
                 self.send_response(200)
@@ -136,13 +145,17 @@ class ModelServer:
                 self.send_header("transfer-encoding", "chunked")
                 self.end_headers()
                 for number, event in enumerate(events):
-                    if isinstance(fault, (Cut, Stall, Garbage)) and number == fault.after:
+                    if isinstance(fault, (Cut, Stall, Garbage, Complaint)) and number == fault.after:
                         self._fail(fault)
                         return
                     self._chunk(event)
                 self._chunk(b"")
 
-            def _fail(self, fault: Cut | Stall | Garbage) -> None:
+            def _fail(self, fault: Cut | Stall | Garbage | Complaint) -> None:
+                if isinstance(fault, Complaint):
+                    self._chunk(b"data: " + json.dumps({"type": "error", "error": fault.error}).encode() + b"\n\n")
+                    self._chunk(b"")
+                    return
                 if isinstance(fault, Garbage):
                     self._chunk(b"data: <html>oops\n\n")
                     self._chunk(b"")

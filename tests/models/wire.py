@@ -90,6 +90,18 @@ def to_openai(pieces: Sequence[Piece]) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
+def to_openai_document(pieces: Sequence[Piece]) -> Event:
+    text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
+    calls: dict[int, Event] = {}
+    for piece in pieces:
+        if isinstance(piece, CallPiece):
+            call = calls.setdefault(piece.index, {"id": piece.id, "function": {"name": piece.name, "arguments": ""}})
+            call["function"]["arguments"] += piece.arguments
+    message = {"role": "assistant", "content": text, "tool_calls": list(calls.values())}
+    usage = {"prompt_tokens": 9, "completion_tokens": 3}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage}
+
+
 def from_anthropic(body: Event) -> Request:
     messages: list[Turn] = []
     names: dict[str, str] = {}

@@ -10,7 +10,7 @@ import pytest
 
 from sylk_ray.config import Model
 from sylk_ray.llm import Key, KeyMissing, ModelError, Models, Request, User, hide_keys
-from tests.models import Cut, Garbage, ModelServer, Status
+from tests.models import Complaint, Cut, Garbage, ModelServer, Status
 
 SECRET = "correct-horse-battery-staple"
 ASK = Request(messages=(User("hello"),))
@@ -80,7 +80,7 @@ def test_ordinary_text_is_left_as_it_is():
     "fault",
     [
         Status(401, f"Incorrect API key provided: {SECRET}"), Status(400, f"key={SECRET}"), Status(500, SECRET),
-        Status(302, SECRET), Cut(1), Garbage(1),
+        Status(302, SECRET), Cut(1), Garbage(1), Complaint(1, {"message": SECRET}), Complaint(1, f"what is {SECRET}?"),
     ],
 )  # fmt: skip
 async def test_a_failing_call_tells_no_key_in_errors_tracebacks_and_logs(monkeypatch, caplog, protocol, fault):
