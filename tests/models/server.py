@@ -39,6 +39,7 @@ def says(text: str) -> list[Piece]:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), ConnectionError):  # clients may hang up
@@ -99,7 +100,12 @@ class ModelServer:
                 pass
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                length = int(self.headers["content-length"])
+                sent = self.rfile.read(length)
+                if len(sent) < length:  # given up while it was asked
+                    self.close_connection = True
+                    return
+                body = json.loads(sent)
                 anthropic = self.path.endswith("/messages")
                 request = wire.from_anthropic(body) if anthropic else wire.from_openai(body)
                 server.asked.append(Asked(self.path, dict(self.headers.items()), body, request))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 import time
 
@@ -18,13 +19,16 @@ from sylk_ray.llm import (
     ModelTooSlow,
     ModelUnavailable,
     Piece,
+    Request,
     RestartPiece,
     StopPiece,
     TextPiece,
+    User,
 )
 from sylk_ray.llm.breaker import OPEN_S
 from sylk_ray.llm.retrying import Retrying
 from tests.models import Complaint, Cut, Garbage, ModelServer, Page, SlowFirst, Stall, Status
+from tests.models.server import says
 from tests.unit.llm.world import ASK, World
 
 
@@ -215,3 +219,32 @@ async def test_with_a_stand_in_nobody_waits_for_an_open_breaker(server):
         assert len(ill.asked) == 5
         assert models.breaker("a").state(time.time()) == "open"
         assert max(pauses) < 2
+
+
+async def test_many_calls_among_failures_and_cancellations_each_get_their_own_answer(server):
+    chance = random.Random(20261122)
+    kinds = [Status(429, headers={"retry-after": "0.01"}), Status(503), Cut(2), Garbage(2), Stall(2)]
+    server.due = lambda: chance.choice(kinds) if chance.random() < 0.2 else None
+    server.pieces_for = lambda request: says(f"You said {request.messages[-1].text}.")
+    settings = {
+        kind: Model(provider=kind, base_url=server.url, model="m", stall_s=0.5) for kind in ("openai", "anthropic")
+    }
+    models = Models(settings, sleep=lambda seconds: asyncio.sleep(min(seconds, 0.01)))
+    others = asyncio.all_tasks()
+
+    async def ask(number: int) -> str:
+        who = ("openai", "anthropic", "either")[number % 3]
+        asking = asyncio.create_task(models.call(who, Request(messages=(User(f"{number}"),))))
+        if number % 10 == 0:
+            await asyncio.sleep(chance.random() / 100)
+            asking.cancel()
+        try:
+            return (await asking).text
+        except (asyncio.CancelledError, ModelUnavailable):
+            return ""
+
+    told = await asyncio.gather(*(ask(number) for number in range(200)))
+    await models.aclose()
+    assert [text for number, text in enumerate(told) if text not in ("", f"You said {number}.")] == []
+    assert sum(text != "" for text in told) > 100
+    assert asyncio.all_tasks() == others
