@@ -74,7 +74,9 @@ class AnthropicMessages:
             "stream": True,
         }
         if request.system:
-            body["system"] = request.system
+            body["system"] = [{"type": "text", "text": request.system}]
+        if request.tools:
+            _keep(body)
         if request.temperature is not None:
             body["temperature"] = min(request.temperature, 1.0)
         if request.stop:
@@ -174,6 +176,14 @@ class AnthropicReading:
             fresh + cached if fresh else before.input, int(told.get("output_tokens") or before.output), cached
         )
         return UsagePiece(self._usage)
+
+
+def _keep(body: dict[str, Any]) -> None:
+    """Have what is the same in the next turn kept at the provider for some minutes, where it costs a tenth: tools and
+    system, and the conversation so far. Who has tools asks again; for a single question, keeping would cost more."""
+    for blocks in (body.get("system", []), body["messages"][-1]["content"]):
+        if blocks:
+            blocks[-1]["cache_control"] = {"type": "ephemeral"}
 
 
 def _is_wrapped(request: Request) -> bool:

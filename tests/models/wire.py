@@ -129,7 +129,7 @@ def from_anthropic(body: Event) -> Request:
         schema = schema["properties"]["value"]
     return Request(
         messages=tuple(messages),
-        system=body.get("system", ""),
+        system="".join(block["text"] for block in body.get("system", ())),
         tools=tuple(Tool(name, tool["description"], tool["input_schema"]) for name, tool in tools.items()),
         tool_choice=kind if tools and kind != ANSWER else "auto",
         output_schema=schema,
