@@ -35,13 +35,6 @@ class Display(Protocol):
         ...
 
 
-class Asked(Exception):
-    """The job asks the person who watches it; its display makes room for that."""
-
-    def __init__(self, event: Event) -> None:
-        self.event = event
-
-
 def follow(shell: Shell, client: GatewayClient, job_id: str) -> JobRecord:
     """Show a job until it is over; returns its last record. Raises Detached when the person leaves.
 
@@ -53,19 +46,25 @@ def follow(shell: Shell, client: GatewayClient, job_id: str) -> JobRecord:
     after = interrupts = 0
     view = JobView()
     cancelling = False
+    answering = sys.stdin.isatty() and not shell.json
+    asked: Event | None = None
     while True:
         try:
+            if asked is not None:
+                event, asked = asked, None
+                _ask(shell, client, job_id, event)
             with _display(shell, view) as display:
                 for event in client.events(job_id, after):
                     after = max(after, event.sequence)
                     display.show(event)
-                    if event.kind == "person.asked" and sys.stdin.isatty() and not shell.json:
-                        raise Asked(event)
+                    if event.kind == "person.asked" and answering:
+                        # Where there is a display, it makes room first.
+                        asked = event
+                        break
                     if event.kind == "job.finished":
                         return msgspec.convert(event.data["record"], JobRecord)
-                raise AssertionError("a stream of events ends with job.finished")
-        except Asked as asked:
-            _ask(shell, client, asked.event)
+                else:
+                    raise AssertionError("a stream of events ends with job.finished")
         except KeyboardInterrupt:
             interrupts += 1
             if cancelling and interrupts > 2:
@@ -89,11 +88,13 @@ def _wants_cancel(shell: Shell) -> bool:
     return True
 
 
-def _ask(shell: Shell, client: GatewayClient, event: Event) -> None:
-    """Ask the person, and tell the job; one that has been answered meanwhile, or cannot be told, says so."""
+def _ask(shell: Shell, client: GatewayClient, job_id: str, event: Event) -> None:
+    """Ask the person, and tell the job; what cannot be told says so. What was decided long ago is not asked."""
     from sylk_ray.cli.inbox import decide
 
     data = event.data
+    if all(each["id"] != data["id"] for each in client.get(f"/jobs/{job_id}").get("asking", [])):
+        return
     question = data["asked"] == "question"
     print("", *(plain(line) for line in str(data["text"]).splitlines()), sep="\n", file=sys.stderr)
     prompt = "your answer: " if question else "carry this plan out? [y]es, [n]o, or say what should be different: "
