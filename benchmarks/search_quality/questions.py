@@ -193,11 +193,15 @@ def by_hand(folder: Path) -> Iterator[tuple[str, Path, list[Question]]]:
     for line in BY_HAND.read_text("utf-8").splitlines():
         if line.startswith("#"):
             continue
-        repository, kind, text, files = line.split("\t")
+        repository, kind, text, files, part = line.split("\t")
         paths = tuple(files.split(","))
         by_repository.setdefault(repository, []).append(
             Question(
-                repository=repository, language=language_of(paths[0]), kind=f"hand: {kind}", text=text, files=paths
+                repository=repository,
+                language=language_of(paths[0]),
+                kind=f"hand, {part}: {kind}",
+                text=text,
+                files=paths,
             )
         )
     for repository, questions in by_repository.items():

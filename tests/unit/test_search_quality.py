@@ -152,3 +152,14 @@ def test_the_questions_by_hand_are_whole(tmp_path: Path) -> None:
     assert (name, folder) == ("jqlang/jq", tmp_path / "jq")
     assert {each.language for each in asked} <= {"c", "cpp", "jq", "text", ""}
     assert all(each.text and each.files for each in asked)
+
+
+def test_questions_by_hand_are_to_develop_with_or_kept_for_the_end(tmp_path: Path) -> None:
+    lines = [line.split("\t") for line in questions.BY_HAND.read_text("utf-8").splitlines() if line[0] != "#"]
+    for repository in {line[0] for line in lines}:
+        (tmp_path / repository.rpartition("/")[2]).mkdir()
+    asked = [each for _, _, some in questions.by_hand(tmp_path) for each in some]
+    assert len(asked) == len(lines) >= 200
+    kept = [each for each in asked if each.kind.startswith("hand, kept: ")]
+    assert len(kept) >= len(asked) / 2
+    assert all(each.kind.startswith("hand, developed: ") for each in asked if each not in kept)
