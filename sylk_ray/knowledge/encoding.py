@@ -17,6 +17,8 @@ from sylk_ray.knowledge.vectors.conditions import BOOL_FIELDS, KEYWORD_FIELDS
 from sylk_ray.knowledge.vectors.model import Payload
 from sylk_ray.knowledge.words import terms
 
+ALSO_MEANT = "meant"
+"""In a node's metadata: words that count for what it means, and that it is not found by."""
 FROM_METADATA = ("language", "session", "tests")
 """What of a node's metadata a search can be filtered by; its type and path can always."""
 
@@ -24,6 +26,12 @@ FROM_METADATA = ("language", "session", "tests")
 def text_of(node: Node) -> str:
     """What a node is found by: its name, its place and its content."""
     return "\n".join(part for part in (node.name, node.path, node.content) if part)
+
+
+def meaning_of(node: Node) -> str:
+    """What a node's meaning is made of: what it is found by, and what its metadata says of it for that alone."""
+    also = node.metadata.get(ALSO_MEANT)
+    return f"{text_of(node)}\n{also}" if isinstance(also, str) and also else text_of(node)
 
 
 def payload_of(node: Node) -> Payload:
@@ -58,7 +66,7 @@ class Prepared(msgspec.Struct, frozen=True):
 def encode(nodes: Sequence[Node], embedder: Embedder | None) -> Encoded:
     """Without an embedder by words alone. Raises EmbedderUnavailable."""
     texts = [text_of(node) for node in nodes]
-    dense = _dense(texts, embedder) if embedder else [b""] * len(texts)
+    dense = _dense([meaning_of(node) for node in nodes], embedder) if embedder else [b""] * len(texts)
     rows: list[VectorRow] = []
     keys: set[int] = set()
     for node, text, row in zip(nodes, texts, dense, strict=True):

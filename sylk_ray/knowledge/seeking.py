@@ -127,9 +127,17 @@ class Seeker:
         return [each for each in found if each.node.key != node.key][:k]
 
     def both_ways(
-        self, text: str, k: int, *, domain: Domain, scope: str, only: SearchFilter | None = None
+        self,
+        text: str,
+        k: int,
+        *,
+        domain: Domain,
+        scope: str,
+        only: SearchFilter | None = None,
+        also: Sequence[SearchFilter] = (),
     ) -> tuple[list[Hit], list[Hit]]:
-        """The best by words, and the best by meaning, of one scope: keys and scores alone."""
+        """The best by words, and the best by meaning, of one scope: keys and scores alone. By meaning also the best of
+        what each further filter lets through."""
         words, model = query_vector(text), self._collections.embedder_of(domain, scope)
         try:
             vector = model.embed_query(text) if model else None
@@ -138,14 +146,14 @@ class Seeker:
             if words is None:
                 raise
             vector = None
-        where = (only or SearchFilter()).condition()
-        queries = [Query(sparse=words, k=k, where=where)] if words else []
+        chosen = only or SearchFilter()
+        queries = [Query(sparse=words, k=k, where=chosen.condition())] if words else []
         if vector is not None and vector.any():
-            queries.append(Query(dense=vector, k=k, where=where))
+            queries += (Query(dense=vector, k=k, where=each.condition()) for each in (chosen, *also))
         self.searched += len(queries)
         found = self._collections.of(domain).search_many(scope, queries) if queries else []
-        by_words = found[0] if words else []
-        return by_words, found[-1] if len(found) > bool(words) else []
+        by_words, by_meaning = (found[0], found[1:]) if words else ([], found)
+        return by_words, [hit for hits in by_meaning for hit in hits]
 
     def over_domains(
         self,

@@ -26,6 +26,8 @@ TOGETHER = 48
 STATE = "state:"
 """What the names of the memos begin with that say how far an indexing is; there is one from the first time on."""
 _KNOWN = f"{STATE}known"
+_FORMAT = b"2"
+"""Of the nodes that a file becomes: what was stored in another one is read again."""
 _UNLINKED = f"{STATE}unlinked"
 """Is there from the first change that is stored until the last edge is: after a crash all is linked again."""
 _STAMP = "stamp:"
@@ -85,6 +87,8 @@ class Indexer:
         tell = progress or _tell_nobody
         state = self._base.memos(_CODE, self.scope, STATE)
         remembered = self._remembered()
+        if state.get(_KNOWN, _FORMAT) != _FORMAT:
+            remembered = {path: msgspec.structs.replace(each, mtime_ns=0, hash="") for path, each in remembered.items()}
         unlinked = _UNLINKED in state
         found = changes(self.selection, remembered, only=only)
         outlines: list[Outline] = []
@@ -95,11 +99,11 @@ class Indexer:
             outlines = self._take_in([*found.added, *found.changed], found.stamps, tell)
             self._link(resolver, outlines, found.removed, tell, everything=unlinked)
         known = self._as_read(found, remembered, outlines)
-        if known != remembered or state.keys() != {_KNOWN}:
+        if known != remembered or state != {_KNOWN: _FORMAT}:
             stored = remembered | {outline.path: known[outline.path] for outline in outlines}
             changed = {path: stamp for path, stamp in known.items() if stored.get(path) != stamp}
             gone = dict.fromkeys(remembered.keys() - known.keys() - set(found.removed))
-            self._base.note(_CODE, self.scope, _stamped(changed | gone) | {_KNOWN: b"", _UNLINKED: None})
+            self._base.note(_CODE, self.scope, _stamped(changed | gone) | {_KNOWN: _FORMAT, _UNLINKED: None})
         return Report(
             root=self.scope,
             files=sum(stamp.counts for stamp in known.values()),

@@ -7,7 +7,9 @@ import msgspec
 from sylk_ray.codebase.chunks import Chunk, cut, stands_alone
 from sylk_ray.codebase.outline import Outline, Symbol, SymbolKind
 from sylk_ray.codebase.roles import Role, role_of
+from sylk_ray.knowledge.encoding import ALSO_MEANT
 from sylk_ray.knowledge.model import Domain, Node, NodeType
+from sylk_ray.knowledge.words import counted_identifiers
 
 _TYPES = {
     SymbolKind.FUNCTION: NodeType.FUNCTION,
@@ -21,6 +23,8 @@ _DOC = 600
 """Characters of its documentation that a file is found by."""
 _NAMES = 200
 """Definitions that a file is found by."""
+_SAID = 200
+"""Words and names, those that it says most often, that a file as a whole means."""
 
 
 class FileNodes(msgspec.Struct, frozen=True):
@@ -62,7 +66,7 @@ def nodes_of(scope: str, outline: Outline, text: str) -> FileNodes:
     file = file_id(scope, outline.path)
     role = role_of(outline.path, outline.language)
     common: dict[str, object] = {"language": outline.language, "role": role.value, "tests": role is Role.TEST}
-    searched = [_file(scope, file, outline, common)]
+    searched = [_file(scope, file, outline, text, common)]
     named: list[Node] = []
     taken: set[str] = set()
     by_symbol: dict[int, str] = {}
@@ -93,10 +97,19 @@ def nodes_of(scope: str, outline: Outline, text: str) -> FileNodes:
     return FileNodes(searched, named)
 
 
-def _file(scope: str, id: str, outline: Outline, common: dict[str, object]) -> Node:
+def of_a_file(outline: Outline) -> str:
+    """What a file is found by: what it says of itself, defines and imports."""
     names = [symbol.qualified for symbol in outline.symbols][:_NAMES]
     modules = dict.fromkeys(each.module for each in outline.imports)
-    content = "\n".join([outline.doc[:_DOC], " ".join(names), " ".join(modules)]).strip()
+    return "\n".join([outline.doc[:_DOC], " ".join(names), " ".join(modules)]).strip()
+
+
+def spoken_of(text: str) -> str:
+    """What a file speaks of most: this counts for what it means, and not for its words."""
+    return " ".join(word for word, _ in counted_identifiers(text).most_common(_SAID))
+
+
+def _file(scope: str, id: str, outline: Outline, text: str, common: dict[str, object]) -> Node:
     return Node(
         id=id,
         domain=Domain.CODE,
@@ -104,8 +117,9 @@ def _file(scope: str, id: str, outline: Outline, common: dict[str, object]) -> N
         scope=scope,
         name=outline.path.rsplit("/", 1)[-1],
         path=outline.path,
-        content=content,
-        metadata=common | {"start": 1, "end": max(outline.lines, 1), "doc": outline.doc[:200]},
+        content=of_a_file(outline),
+        metadata=common
+        | {"start": 1, "end": max(outline.lines, 1), "doc": outline.doc[:200], ALSO_MEANT: spoken_of(text)},
     )
 
 

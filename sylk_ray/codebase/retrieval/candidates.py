@@ -24,6 +24,7 @@ _FIND = {
     "file": frozenset[NodeType](),
     "any": frozenset[NodeType](),
 }
+_FILES = frozenset({NodeType.FILE})
 _USES = (EdgeType.CALLS, EdgeType.IMPLEMENTS, EdgeType.IMPORTS, EdgeType.REFERENCES)
 _DEFINITIONS = (NodeType.FUNCTION, NodeType.TYPE, NodeType.CONSTANT, NodeType.PACKAGE)
 
@@ -40,20 +41,23 @@ class Candidates:
         allowed = self._paths(path) if path else None
         if allowed is not None and not allowed:
             return []
-        only = SearchFilter(types=_FIND[kind], where=self._where(language, allowed))
+        where = self._where(language, allowed)
+        only, files = SearchFilter(types=_FIND[kind], where=where), SearchFilter(types=_FILES, where=where)
         said, meant = self._base.search.both_ways(
-            question.text, EACH_WAY, domain=Domain.CODE, scope=self._root, only=only
+            question.text, EACH_WAY, domain=Domain.CODE, scope=self._root, only=only, also=[files]
         )
         words = {hit.key: hit.score for hit in said}
         meaning = {hit.key: hit.score for hit in meant}
         nodes = self._base.briefs(words.keys() | meaning.keys())
+        wholes = {node.path: meaning.get(key, 0.0) for key, node in nodes.items() if node.type is NodeType.FILE}
         named = self._named(question)
-        nodes |= {key: node for key, (node, _) in named.items() if key not in nodes and _fits(node, only, language)}
+        nodes |= {key: node for key, (node, _) in named.items() if key not in nodes}
         found: list[Candidate] = []
         for key, node in nodes.items():
-            if allowed is None or node.path in allowed:
+            if _fits(node, only, language) and (allowed is None or node.path in allowed):
                 how = named[key][1] if key in named else 0.0
-                found.append(_candidate(node, words.get(key, 0.0), meaning.get(key, 0.0), how))
+                whole = wholes.get(node.path, 0.0)
+                found.append(_candidate(node, words.get(key, 0.0), meaning.get(key, 0.0), how, whole))
         return found
 
     def names_in(self, paths: Sequence[str]) -> dict[str, Counter[str]]:
@@ -104,7 +108,7 @@ def _fits(node: Node, only: SearchFilter, language: str) -> bool:
     return (not only.types or node.type in only.types) and (not language or node.metadata.get("language") == language)
 
 
-def _candidate(node: Node, words: float, meaning: float, named: float) -> Candidate:
+def _candidate(node: Node, words: float, meaning: float, named: float, whole: float) -> Candidate:
     return Candidate(
         key=node.key,
         path=node.path,
@@ -115,4 +119,5 @@ def _candidate(node: Node, words: float, meaning: float, named: float) -> Candid
         words=words,
         meaning=meaning,
         named=named,
+        whole=whole,
     )

@@ -1,8 +1,8 @@
 """Which files, and what in them, answer a question best. A pure function of what was found.
 
-A file's score is what its best chunk says by words and by meaning, a little for the next best ones, what its
-definitions are called, and much for defining exactly what was named. Tests, examples and documents are of the code:
-they come after it unless the question speaks of them.
+A file's score is what its best chunk says by words and by meaning, a little for the next best ones, what it means as a
+whole, what its definitions are called, and much for defining exactly what was named. Tests, examples and documents are
+of the code: they come after it unless the question speaks of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ WORDS, MEANING = 1.0, 0.8
 """What the best file by words, and by meaning, is given."""
 FALLING = (1.0, 0.3, 0.1)
 """What a file's best, second and third chunk count."""
-NAMES = 0.6
+WHOLE = 0.4
+"""What the file is given that as a whole means most nearly what is asked."""
+NAMES = 0.4
 """What a file is given whose definitions have all words of the question in their names."""
 NEIGHBOURS = 0.3
 """What a file is given that uses, or is used by, the best one."""
@@ -54,6 +56,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """Its cosine; 0 where it was not found by it."""
     named: float = 0.0
     """1 where it defines what was asked for by name, less where case or the way to it differ."""
+    whole: float = 0.0
+    """The cosine of its file as a whole; 0 where that was not found."""
 
 
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,9 +89,14 @@ def rank(question: Question, found: Sequence[Candidate], around: Around) -> list
     best = _Best(found)
     weights = {path: _weight(question, path, chunks[0].role) for path, chunks in by_path.items()}
     words = _shares({path: [c.words for c in chunks] for path, chunks in by_path.items()}, weights)
-    meaning = _shares({path: [c.meaning for c in chunks] for path, chunks in by_path.items()}, weights)
+    meaning = _shares({path: _meanings(chunks) for path, chunks in by_path.items()}, weights)
+    whole = _shares({path: [max(c.whole for c in chunks)] for path, chunks in by_path.items()}, weights)
     scores = {
-        path: WORDS * words[path] + MEANING * meaning[path] + _named(question, path, by_path[path]) for path in by_path
+        path: WORDS * words[path]
+        + MEANING * meaning[path]
+        + WHOLE * whole[path]
+        + _named(question, path, by_path[path])
+        for path in by_path
     }
     first = sorted(scores, key=lambda path: (-scores[path] * weights[path], path))[:LOOKED_AT]
     names = around.names_in(first)
@@ -117,6 +126,11 @@ class _Best:
     def order(self, chunk: Candidate) -> tuple[bool, float, int]:
         score = WORDS * chunk.words / self._words + MEANING * chunk.meaning / self._meaning + 2 * chunk.named
         return chunk.type is NodeType.FILE, -score, chunk.key
+
+
+def _meanings(chunks: Iterable[Candidate]) -> list[float]:
+    """Of a file's chunks. What it means as a whole counts apart."""
+    return [chunk.meaning for chunk in chunks if chunk.type is not NodeType.FILE]
 
 
 def _shares(scores: Mapping[str, Iterable[float]], weights: Mapping[str, float]) -> dict[str, float]:

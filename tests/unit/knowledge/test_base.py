@@ -394,6 +394,16 @@ def test_while_the_embedder_is_away_words_are_searched(known: KnowledgeBase) -> 
     assert (len(words), meaning) == (1, [])
 
 
+def test_by_meaning_the_best_of_further_filters_are_found_too(known: KnowledgeBase) -> None:
+    known.insert([_code("1", "aaaa"), _code("2", "aaab"), _code("3", "zzzz", type=NodeType.FILE)])
+    files = SearchFilter(types=frozenset({NodeType.FILE}))
+    _, nearest = known.search.both_ways("aaaa", 1, domain=Domain.CODE, scope="/repo")
+    _, also = known.search.both_ways("aaaa", 1, domain=Domain.CODE, scope="/repo", also=[files])
+    keys = {node.id: node.key for node in known.select(domain=Domain.CODE)}
+    assert [hit.key for hit in nearest] == [keys["1"]]
+    assert [hit.key for hit in also] == [keys["1"], keys["3"]]
+
+
 def test_all_edges_from_one_node_to_another_are_removed_at_once(known: KnowledgeBase) -> None:
     known.insert([_code("1"), _code("2")])
     known.connect([Edge(source="1", target="2", type=kind) for kind in (EdgeType.CALLS, EdgeType.REFERENCES)])

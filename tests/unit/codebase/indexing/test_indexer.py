@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sylk_ray.codebase.indexing import Indexer, Progress, external_id, file_id, package_id, readers, symbol_id
 from sylk_ray.codebase.texts import lines_at
 from sylk_ray.knowledge import Domain, KnowledgeBase, NodeType
+from sylk_ray.knowledge.encoding import meaning_of
 from tests.unit.codebase.repository import write_repository
 from tests.unit.knowledge.test_base import Letters
 
@@ -77,6 +78,26 @@ def test_nothing_is_read_again_when_nothing_has_changed(base: KnowledgeBase, roo
     report = Indexer(base, root).sync(progress=told.append)
     assert (report.added, report.changed, report.removed, told) == (0, 0, 0, [])
     assert {node.id: node.updated_at for node in base.select(domain=Domain.CODE)} == before
+
+
+def test_what_was_stored_in_an_older_form_is_read_again(base: KnowledgeBase, root: Path) -> None:
+    files = Indexer(base, root).sync().files
+    assert Indexer(base, root).sync().changed == 0
+    base.note(Domain.CODE, str(root), {"state:known": b""})
+    (root / "jar/clock.py").unlink()
+    report = Indexer(base, root).sync()
+    assert (report.added, report.changed, report.removed) == (0, files - 1, 1)
+    assert Indexer(base, root).sync().changed == 0
+
+
+def test_a_file_as_a_whole_is_found_by_what_it_speaks_of_most(base: KnowledgeBase, root: Path) -> None:
+    (root / "jar/oven.py").write_text("def bake():\n    heat('oven')\n    heat('oven')\n    rest('dough')\n")
+    Indexer(base, root).sync()
+    node = base.get(file_id(str(root), "jar/oven.py"))
+    assert node.metadata["meant"] == "heat oven def bake rest dough"
+    assert node.content == "bake"
+    assert meaning_of(node) == "oven.py\njar/oven.py\nbake\nheat oven def bake rest dough"
+    assert [found.node.name for found in base.search.by_words("dough")] == ["bake"]
 
 
 def test_a_changed_file_is_found_as_it_is_now_and_others_stay_linked_to_it(base: KnowledgeBase, root: Path) -> None:

@@ -53,6 +53,9 @@ QUERY = "how is the input parsed"
         ([_chunk(1, "test_a", 9, role=Role.TEST), _chunk(2, "b", 6)], "b"),
         ([_chunk(1, "a.md", 9, 0.9, role=Role.DOCUMENT), _chunk(2, "b", 6, 0.6)], "b"),
         ([_chunk(1, "a.d.ts", 9, 0.5), _chunk(2, "b", 8, 0.5)], "b"),
+        ([_chunk(1, "a", 9, 0.5), _chunk(2, "b", 8, 0.5, whole=0.4)], "b"),
+        ([_chunk(1, "a", 9, 0.5), _chunk(2, "b", 8, 0.5), _chunk(3, "b", 0, 0.9, type=NodeType.FILE)], "a"),
+        ([_chunk(1, "a", 9, 0.5, whole=0.2), _chunk(2, "b", 8, 0.5, whole=0.4)], "b"),
     ],
 )
 def test_the_better_file_comes_first(found: list[Candidate], first: str) -> None:
