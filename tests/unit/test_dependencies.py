@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-OURS = {"sylk_ray", "actors", "tests", "benchmarks"}
+OURS = {"sylk_ray", "actors", "tests", "benchmarks", "training"}
 
 
 def imported(folder: str) -> dict[str, Path]:
@@ -41,7 +41,8 @@ def normal(name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("folder", "extras"), [("sylk_ray", ()), ("actors", ()), ("benchmarks", ()), ("tests", ("dev",))]
+    ("folder", "extras"),
+    [("sylk_ray", ()), ("actors", ()), ("benchmarks", ()), ("tests", ("dev",)), ("training", ("train",))],
 )
 def test_every_package_that_is_imported_is_declared(folder, extras):
     distributions = packages_distributions()

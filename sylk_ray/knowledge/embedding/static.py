@@ -1,128 +1,99 @@
-"""The embedder that is built in: a learned vector a token, summed. No network, no accelerator, no training.
+"""The embedder that is built in: a static model of code, made for this. No network, no accelerator, no start-up.
 
-The vectors and the tokenizer are those of the package ``wordllama`` (token vectors of a large model, reduced to 256
-dimensions and trained for the similarity of general English text, MIT licence), which carries them in its wheel. Only
-its data files are read: importing it takes a second, and can download.
+A text's vector is the sum of its words' learned vectors, each times how much the word says (apart for questions and
+documents), the root of how often it is there, and for a document how early it comes. docs/embedder.md tells what it was
+trained on, how, and how good it is; ``training/embedder`` makes its file.
 
-Identifiers are split into words first, as the model knows prose and not code; a word counts by the root of how often it
-occurs, so that a loop variable does not drown what a function is about.
+Everything up to the last division is done with whole numbers: weights are scaled so that no sum of theirs with 8-bit
+vectors reaches 2^24, below which float32 is exact. So a text has the same vector on every machine, in whatever order it
+adds up.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import math
-import mmap
-import threading
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable, Vectors, to_units
-from sylk_ray.knowledge.words import STOP_WORDS, counted_identifiers, pieces
+from sylk_ray.knowledge.embedding.embedder import Vectors
+from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, ModelFile, name_of, open_model
+from sylk_ray.knowledge.embedding.places import place_of
+from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
+from sylk_ray.knowledge.words import counted_identifiers
 
-_PACKAGE = "wordllama"
-_WEIGHTS = "weights/l2_supercat_256.safetensors"
-_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
-REMEMBERED = 100_000
-"""Words whose tokens are kept."""
+MOST = 4096
+"""Different words of a text that are looked at, and times of one that are counted."""
+_SUM = 1 << 17
+"""What the weights of a text add up to at most: times 127, it is below 2^24."""
+_ROOTS = np.floor(np.sqrt(np.arange(MOST + 1)) * 256).astype(np.int64)
+_PLACES = np.asarray([place_of(number) for number in range(MOST)])
 
 
 class StaticEmbedder:
-    """Texts to unit vectors of 256 float32. Loads in a tenth of a second when it is first used."""
+    """Texts to unit vectors. Threads may share it; its file is mapped when it is first used."""
 
-    name = "wordllama-l2-supercat-256/words"
-    dimensions = 256
+    dimensions = DIMENSIONS
 
-    def __init__(self) -> None:
-        self._tokens: dict[str, list[int]] = {}
-        self._lock = threading.Lock()
+    def __init__(self, path: Path | None = None) -> None:
+        """``path`` is that of another model's file than the one that is shipped."""
+        self._path = path
+        self._name = NAME if path is None else ""
+
+    @property
+    def name(self) -> str:
+        """Has the beginning of the file's checksum: what is trained anew is another model."""
+        if self._path and not self._name:
+            self._name = name_of(self._path.read_bytes())
+        return self._name
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of documents, one a row; a text without words is a row of zeros."""
-        counted = [_counted(text) for text in texts]
-        tokens = self._learn({word for counts in counted for word in counts})
-        rows = np.zeros((len(texts), self.dimensions), np.float32)
-        for row, counts in zip(rows, counted, strict=True):
-            self._sum({word: math.sqrt(times) for word, times in counts.items()}, tokens, row)
-        return to_units(rows)
+        """Vectors of documents, one a row; a text without words is a row of zeros. Raises EmbedderUnavailable."""
+        model = self._model
+        rows = np.zeros((len(texts), model.vectors.shape[1]), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            found, times = self._counted(text)
+            if len(found):
+                weights = model.of_documents[found] * _ROOTS[times] * model.places[_PLACES[: len(found)]]
+                _sum(weights, model.vectors[found], row)
+        return rows
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of a question, without the words that say nothing."""
-        every = _counted(text)
-        told = {word: float(times) for word, times in every.items() if word not in STOP_WORDS}
-        asked = told or {word: float(times) for word, times in every.items()}
-        tokens = self._learn(set(asked))
-        row = np.zeros((1, self.dimensions), np.float32)
-        self._sum(asked, tokens, row[0])
-        return to_units(row)[0]
+        """The vector of a question. Raises EmbedderUnavailable."""
+        model = self._model
+        row = np.zeros(model.vectors.shape[1], np.float32)
+        found, times = self._counted(text)
+        if len(found):
+            _sum(model.of_questions[found] * _ROOTS[times], model.vectors[found], row)
+        return row
 
-    def _sum(self, weights: dict[str, float], tokens: Mapping[str, list[int]], row: Vectors) -> None:
-        every: list[int] = []
-        scale: list[float] = []
-        for word, weight in weights.items():
-            ids = tokens[word]
-            every += ids
-            scale += [weight] * len(ids)
-        if every:
-            np.dot(np.asarray(scale, np.float32), self._vectors[every].astype(np.float32), out=row)
-
-    def _learn(self, words: set[str]) -> Mapping[str, list[int]]:
-        """The tokens of at least these words."""
-        with self._lock:
-            fresh = sorted(words - self._tokens.keys())
-            if fresh:
-                found = self._tokenizer.encode_batch(fresh, add_special_tokens=False)
-                known = self._tokens
-                if len(known) > REMEMBERED:
-                    known = {word: known[word] for word in words & known.keys()}
-                # A new dictionary, so that a thread which sums by the old one keeps its words.
-                self._tokens = known | {word: each.ids for word, each in zip(fresh, found, strict=True)}
-            return self._tokens
+    def _counted(self, text: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The words of a text as rows of the model in the order in which they come first, and how often each does."""
+        counts: dict[int, int] = {}
+        rows_of = self._vocabulary.rows_of
+        for identifier, times in counted_identifiers(text).items():
+            for row in rows_of(identifier):
+                counts[row] = counts.get(row, 0) + times
+        some = min(len(counts), MOST)
+        found = np.fromiter(counts.keys(), np.int64, some)
+        return found, np.minimum(np.fromiter(counts.values(), np.int64, some), MOST)
 
     @cached_property
-    def _vectors(self) -> npt.NDArray[np.float16]:
-        return _read_safetensors(_file(_WEIGHTS))
+    def _model(self) -> ModelFile:
+        return open_model(self._path)
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer
-
-        return Tokenizer.from_file(str(_file(_TOKENIZER)))
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self._model.words())
 
 
-def _counted(text: str) -> Counter[str]:
-    counted: Counter[str] = Counter()
-    for identifier, times in counted_identifiers(text).items():
-        for word in pieces(identifier):
-            counted[word] += times
-    return counted
-
-
-def _file(name: str) -> Path:
-    found = importlib.util.find_spec(_PACKAGE)
-    folders = found.submodule_search_locations if found else None
-    path = Path(folders[0], name) if folders else None
-    if path is None or not path.is_file():
-        raise EmbedderUnavailable(
-            f"the built-in embedder's file {name} is missing", hint=f"Install it again: pip install {_PACKAGE}"
-        )
-    return path
-
-
-def _read_safetensors(path: Path) -> npt.NDArray[np.float16]:
-    """The one matrix of a safetensors file, mapped and not read: pages come as tokens are used."""
-    with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    size = int.from_bytes(mapped[:8], "little")
-    header: dict[str, Any] = json.loads(mapped[8 : 8 + size])
-    [matrix] = [entry for name, entry in header.items() if name != "__metadata__"]
-    first, last = matrix["data_offsets"]
-    numbers = np.frombuffer(mapped, np.dtype(np.float16), (last - first) // 2, 8 + size + first)
-    return numbers.reshape(matrix["shape"])
+def _sum(weights: npt.NDArray[np.int64], vectors: npt.NDArray[np.int8], row: Vectors) -> None:
+    """The weighted sum, of length 1, into a row."""
+    shares = (weights * _SUM // max(int(weights.sum()), 1)).astype(np.float32)
+    summed = (shares @ vectors.astype(np.float32)).astype(np.int64)
+    # Whole numbers up to here, and the root and the division are exact to the last bit by IEEE 754.
+    length = np.sqrt(np.float64(np.dot(summed, summed)))
+    if length:
+        row[:] = summed / length

@@ -1,6 +1,6 @@
 """Vectors of a domain, by scope: dense ones by meaning, sparse ones by words, filtered by what their points are::
 
-    with open_vectors(home / "vectors", "code", VectorSpace(dimensions=256, model="wordllama-l2")) as vectors:
+    with open_vectors(home / "vectors", "code", VectorSpace(dimensions=256, model="sylk-code")) as vectors:
         vectors.upsert("/repo", [Point(key=7, dense=embedded, payload={"language": "python", "path": "src/a.py"})])
         hits = vectors.search("/repo", Query(dense=asked, k=10, where=Within("src")))
 

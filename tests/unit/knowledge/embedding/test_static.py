@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sylk_ray.knowledge.embedding import EmbedderUnavailable, StaticEmbedder, static
+from sylk_ray.knowledge.embedding import EmbedderUnavailable, StaticEmbedder
+from sylk_ray.knowledge.embedding.model_file import NAME, SHIPPED, name_of, open_model
+from sylk_ray.knowledge.embedding.places import PLACES, place_of
+from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
+
+LARGEST_FILE = 12_000_000
 
 
 def test_texts_are_unit_vectors_and_nothing_is_zero() -> None:
@@ -15,6 +22,7 @@ def test_texts_are_unit_vectors_and_nothing_is_zero() -> None:
     assert rows.shape == (4, 256)
     assert rows.dtype == np.float32
     assert np.linalg.norm(rows, axis=1).round(5).tolist() == [1, 0, 0, 1]
+    assert StaticEmbedder().embed([]).shape == (0, 256)
 
 
 def test_what_says_the_same_in_other_words_is_nearer_than_what_does_not() -> None:
@@ -24,7 +32,7 @@ def test_what_says_the_same_in_other_words_is_nearer_than_what_does_not() -> Non
     assert rows[0] @ asked > rows[1] @ asked + 0.1
 
 
-def test_the_vector_of_a_text_does_not_depend_on_what_was_embedded_before() -> None:
+def test_a_text_has_the_same_vector_whatever_else_is_embedded() -> None:
     one, other = StaticEmbedder(), StaticEmbedder()
     other.embed(["something else entirely", "parse"])
     assert np.array_equal(one.embed(["parse the input"]), other.embed(["parse the input"]))
@@ -32,19 +40,43 @@ def test_the_vector_of_a_text_does_not_depend_on_what_was_embedded_before() -> N
     assert np.array_equal(batch[1], one.embed(["parse the input"])[0])
 
 
-def test_it_gives_the_same_numbers_everywhere() -> None:
-    row = StaticEmbedder().embed(["golden vector of the parser"])[0]
-    assert [round(float(each), 3) for each in row[:6]] == GOLDEN
-
-
-GOLDEN = [-0.106, 0.1, -0.092, -0.002, 0.058, 0.063]
-
-
-def test_forgetting_words_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "REMEMBERED", 3)
+def test_it_gives_the_same_numbers_everywhere_to_the_last_bit() -> None:
     embedder = StaticEmbedder()
-    texts = ["one two three", "four five six", "one two three", "seven one four"]
-    assert np.array_equal(np.concatenate([embedder.embed([text]) for text in texts]), StaticEmbedder().embed(texts))
+    rows = np.concatenate([embedder.embed(TEXTS), [embedder.embed_query(text) for text in TEXTS]])
+    assert hashlib.sha256(rows.astype("<f4").tobytes()).hexdigest() == GOLDEN
+
+
+TEXTS = [
+    "golden vector of the parser",
+    "def parseHTTPRequest_v2(raw: bytes) -> Request:\n    return Request.from_bytes(raw)",
+    "unforeseenword qzxj 123456 Größe 読む",
+    " ".join(f"word{number}" for number in range(5000)),
+]
+GOLDEN = "daffdb776092b936082f65fd9d1ece39cc6606fd5e9819dabbe7135d08592417"
+
+
+def test_no_sum_leaves_what_float32_is_exact_for() -> None:
+    embedder = StaticEmbedder()
+    long = " ".join(open_model().words()[:6000])
+    [row] = embedder.embed([long])
+    backwards = StaticEmbedder().embed([f"{long} {long}"])[0]
+    assert np.isfinite(row).all()
+    assert row @ backwards > 0.9
+
+
+def test_the_name_is_that_of_the_file() -> None:
+    raw = SHIPPED.read_bytes()
+    assert StaticEmbedder().name == StaticEmbedder(SHIPPED).name == NAME == name_of(raw)
+    assert len(raw) <= LARGEST_FILE
+
+
+def test_the_file_is_whole() -> None:
+    model = open_model()
+    words = model.words()
+    assert model.vectors.shape == (len(words), 256)
+    assert len(model.of_questions) == len(model.of_documents) == len(set(words)) == len(words)
+    assert model.places.shape == (PLACES,)
+    assert min(int(each.min()) for each in (model.of_questions, model.of_documents, model.places)) > 0
 
 
 def test_threads_share_one() -> None:
@@ -64,26 +96,26 @@ def test_threads_share_one() -> None:
     assert found == dict.fromkeys(range(8), True)
 
 
-def test_missing_files_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "_PACKAGE", "no_such_package_here")
-    with pytest.raises(EmbedderUnavailable) as caught:
-        StaticEmbedder().embed(["x"])
-    assert "pip install" in caught.value.hint
+def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderUnavailable, match=r"none\.safetensors") as caught:
+        StaticEmbedder(tmp_path / "none.safetensors").embed(["x"])
+    assert "Install" in caught.value.hint
 
 
-def test_threads_learn_words_at_once() -> None:
-    embedder, wrong = StaticEmbedder(), list[BaseException]()
+@pytest.mark.parametrize("content", [b"", b"\x02\0\0\0\0\0\0\0{}", b"\xff" * 100])
+def test_a_damaged_file_is_an_embedder_that_is_not_there(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "damaged").write_bytes(content)
+    with pytest.raises(EmbedderUnavailable):
+        StaticEmbedder(tmp_path / "damaged").embed_query("x")
 
-    def work(number: int) -> None:
-        try:
-            for step in range(40):
-                embedder.embed([f"zq{number}x{step}y{each} and more" for each in range(5)])
-        except KeyError as problem:
-            wrong.append(problem)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+def test_unknown_words_are_cut_into_the_likeliest_known_ones() -> None:
+    vocabulary = Vocabulary(["the", "under", "score", "und", "er", "s", "u"])
+    assert [vocabulary.words[row] for row in vocabulary.rows_of_word("underscore")] == ["under", "score"]
+    assert [vocabulary.words[row] for row in vocabulary.rows_of("under_theUnders")] == ["under", "the", "under", "s"]
+    assert list(vocabulary.rows_of_word("!?")) == []
+    assert [vocabulary.words[row] for row in vocabulary.rows_of_word("s!u")] == ["s", "u"]
+
+
+def test_places_are_told_apart_by_powers_of_two() -> None:
+    assert [place_of(number) for number in (0, 1, 2, 3, 4, 7, 8, 10**6)] == [0, 1, 2, 2, 3, 3, 4, PLACES - 1]

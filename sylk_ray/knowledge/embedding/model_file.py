@@ -1,0 +1,89 @@
+"""The file of the static model: vectors, weights and words in one, mapped and not read.
+
+The format is safetensors': eight bytes that say how long the header is, the header in JSON with each array's type,
+shape and place, and the arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable
+
+SHIPPED = Path(__file__).with_name("sylk-code.safetensors")
+NAME = "sylk-code-256/9e52659558d8"
+"""Of the shipped file, as ``name_of`` says; kept here, so that nobody has to read all of it for that."""
+DIMENSIONS = 256
+_TYPES = {"I8": np.dtype("<i1"), "I32": np.dtype("<i4"), "U8": np.dtype("<u1")}
+
+
+class ModelFile(NamedTuple):
+    """What a model's file holds."""
+
+    vectors: npt.NDArray[np.int8]
+    """[words, dimensions], each row in units of its own, which its weights make up for."""
+    of_questions: npt.NDArray[np.int64]
+    """[words]: what a word counts in a question."""
+    of_documents: npt.NDArray[np.int64]
+    """[words]: what it counts in a document."""
+    places: npt.NDArray[np.int64]
+    """[PLACES]: what a document's word counts by where it first stands."""
+    spelled: npt.NDArray[np.uint8]
+    """The words in UTF-8, the most frequent first, with line feeds between them."""
+
+    def words(self) -> list[str]:
+        """The words, one for each row."""
+        return self.spelled.tobytes().decode("utf-8").split("\n")
+
+
+def open_model(path: Path | None = None) -> ModelFile:
+    """The shipped model, or another one. Raises EmbedderUnavailable."""
+    path = path or SHIPPED
+    try:
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        start = 8 + int.from_bytes(mapped[:8], "little")
+        header: dict[str, Any] = json.loads(mapped[8:start])
+        vectors, questions, documents, places, words = (
+            _array(mapped, start, header[name]) for name in ("vectors", "questions", "documents", "places", "words")
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EmbedderUnavailable(
+            f"the built-in embedder's model {path} cannot be read: {error}", hint="Install sylk_ray again."
+        ) from error
+    return ModelFile(vectors, questions.astype(np.int64), documents.astype(np.int64), places.astype(np.int64), words)
+
+
+def name_of(file: bytes) -> str:
+    """What an embedder with such a file is called."""
+    return f"sylk-code-{DIMENSIONS}/{hashlib.sha256(file).hexdigest()[:12]}"
+
+
+def packed(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """Arrays as a file, its arrays aligned to 64 bytes."""
+    header: dict[str, Any] = {"__metadata__": dict(sorted(metadata.items()))}
+    codes = {kind: code for code, kind in _TYPES.items()}
+    body = bytearray()
+    for name, array in arrays.items():
+        body += bytes(-len(body) % 64)
+        raw = np.ascontiguousarray(array).tobytes()
+        offsets = [len(body), len(body) + len(raw)]
+        header[name] = {"dtype": codes[array.dtype], "shape": list(array.shape), "data_offsets": offsets}
+        body += raw
+    text = json.dumps(header, sort_keys=True).encode()
+    text += b" " * (-(8 + len(text)) % 64)
+    return len(text).to_bytes(8, "little") + text + bytes(body)
+
+
+def _array(mapped: mmap.mmap, start: int, entry: dict[str, Any]) -> npt.NDArray[Any]:
+    kind = _TYPES[entry["dtype"]]
+    first, last = entry["data_offsets"]
+    return np.frombuffer(mapped, kind, (last - first) // kind.itemsize, start + first).reshape(entry["shape"])

@@ -1,0 +1,103 @@
+"""From pairs to arrays, and from a trained model to its file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sylk_ray.knowledge.embedding import StaticEmbedder
+from sylk_ray.knowledge.embedding.model_file import name_of
+from sylk_ray.knowledge.embedding.places import PLACES
+from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
+from training.embedder import vocabulary
+from training.embedder.measuring import score
+from training.embedder.packages import Package
+from training.embedder.pairs import Pair
+from training.embedder.preparing import KINDS, Once, as_training, chosen, loaded, saved
+from training.embedder.quantise import Learned, as_file
+from training.embedder.tokens import bags
+
+WORDS = ["parse", "text", "open", "door", "a", "b"]
+
+
+def _pair(query: str, document: str = "name\npath\ncode", kind: str = "doc", path: str = "p") -> Pair:
+    return Pair(kind, query, document, path, "python")
+
+
+def test_words_are_chosen_by_how_many_texts_have_them() -> None:
+    found = vocabulary.counted([_pair("parse text"), _pair("parse more"), _pair("12345 parse", "x")])
+    assert found["parse"] == 3
+    words = vocabulary.chosen(found, size=39)
+    assert words[0] == "parse"
+    assert "12345" not in words
+    assert {*"abcdefghijklmnopqrstuvwxyz0123456789"} <= set(words)
+    assert vocabulary.chosen(Counter({"b" * 30: 9})) == sorted("abcdefghijklmnopqrstuvwxyz0123456789")
+
+
+def test_texts_become_rows_in_order_with_how_often_each_is_there() -> None:
+    made = bags(["parseText text", "", "open"], Vocabulary(WORDS))
+    assert (made.rows.tolist(), made.times.tolist(), made.starts.tolist()) == ([0, 1, 2], [1, 2, 1], [0, 2, 2, 3])
+
+
+def test_the_same_words_are_asked_with_twice_at_most_and_never_for_the_same() -> None:
+    once = Once()
+    assert once.keeps(_pair("Opens a door", "a\np\none"))
+    assert not once.keeps(_pair("opens a  door", "b\nq\none"))
+    assert once.keeps(_pair("opens a door", "b\nq\ntwo"))
+    assert not once.keeps(_pair("opens a door", "b\nq\nthree"))
+
+
+def test_a_packages_choice_is_the_same_every_time() -> None:
+    package = Package("pypi", "x", "1", "MIT", "train", ("py",), "0")
+    pairs = [_pair(f"question {n}", f"n\np\ncode {n}", "section", f"p{n % 7}") for n in range(1200)]
+    kept = chosen(package, pairs, Once())
+    assert len(kept) == 1000
+    assert kept == chosen(package, pairs, Once())
+    assert [pair.path for pair in kept] == sorted(pair.path for pair in kept)
+
+
+def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
+    by_package = [[_pair("parse", path="p"), _pair("open a door", path="p"), _pair("text", path="q", kind="name")]]
+    made = as_training(by_package, Vocabulary(WORDS))
+    assert made.files.tolist() == [0, 2, 3]
+    assert [KINDS[each] for each in made.kinds] == ["doc", "doc", "name"]
+    saved(made, tmp_path / "x.npz")
+    again = loaded(tmp_path / "x.npz")
+    assert again.queries.rows.tolist() == made.queries.rows.tolist() == [0, 2, 4, 3, 1]
+    assert again.documents.starts.tolist() == made.documents.starts.tolist()
+
+
+def _learned() -> Learned:
+    order = np.random.default_rng(3)
+    vectors = order.normal(size=(len(WORDS), 16)).astype(np.float32)
+    weights = order.random(len(WORDS)).astype(np.float32) + 0.5
+    return Learned(vectors, weights, weights[::-1].copy(), np.linspace(1, 0.5, PLACES, dtype=np.float32))
+
+
+def test_a_quantised_model_says_what_the_trained_one_does(tmp_path: Path) -> None:
+    learned = _learned()
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(as_file(learned, WORDS, {"by": "a test"}))
+    embedder = StaticEmbedder(path)
+    exact = 2**0.5 * learned.of_questions[0] * learned.vectors[0] + learned.of_questions[3] * learned.vectors[3]
+    assert embedder.embed_query("parse door parse") @ (exact / np.linalg.norm(exact)) > 0.9999
+    placed = learned.of_documents[1] * learned.places[0] * learned.vectors[1]
+    placed += learned.of_documents[2] * learned.places[1] * learned.vectors[2]
+    assert embedder.embed(["text open"])[0] @ (placed / np.linalg.norm(placed)) > 0.9999
+
+
+def test_another_model_is_called_otherwise() -> None:
+    one, other = as_file(_learned(), WORDS, {}), as_file(_learned(), WORDS[::-1], {})
+    assert name_of(one) != name_of(other)
+    assert name_of(one) == name_of(as_file(_learned(), WORDS, {}))
+
+
+def test_equal_documents_count_against_a_question() -> None:
+    similar = np.asarray([[0.9, 0.1, 0.0], [0.5, 0.5, 0.1]])
+    found = score(similar)
+    assert found.mrr == pytest.approx((1 + 1 / 2) / 2)
+    assert found.recall == 1.0
+    assert found.ndcg == pytest.approx((1 + 1 / np.log2(3)) / 2)

@@ -1,0 +1,68 @@
+"""What the embedder may learn from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from training.embedder.packages import (
+    PERMISSIVE,
+    Forbidden,
+    Package,
+    forbidden,
+    forbidden_path,
+    line_of,
+    never,
+    packages,
+)
+
+
+def test_every_listed_package_may_be_learned_from_and_is_pinned() -> None:
+    listed = packages()
+    assert len({(each.registry, each.name) for each in listed}) == len(listed)
+    assert all(each.licence in PERMISSIVE and len(each.sha256) == 64 and each.version for each in listed)
+    assert {each.part for each in listed} == {"train", "dev"}
+
+
+def test_no_package_is_both_learned_from_and_measured_with() -> None:
+    listed = packages()
+    parts = {part: {each.name for each in listed if each.part == part} for part in ("train", "dev")}
+    assert not parts["train"] & parts["dev"]
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("golang-github-gin-gonic-gin", "gin"),
+        ("librust-serde-json-dev", "serde"),
+        ("libjackson2-core-java", "jackson"),
+        ("Flask-Login", "flask"),
+        ("lazy-nvim", "lazy.nvim"),
+        ("leveldb-sharp", "leveldb"),
+        ("numpy", ""),
+    ],
+)
+def test_a_forbidden_project_is_known_in_any_packaging(name: str, word: str) -> None:
+    assert forbidden(name, never()) == word
+
+
+def test_copies_of_forbidden_projects_within_others_are_left_out() -> None:
+    names = never()
+    assert forbidden_path(("pip", "_vendor", "requests", "api.py"), names) == "requests"
+    assert forbidden_path(("lib", "lodash.js"), names) == "lodash"
+    assert forbidden_path(("lib", "network.js"), names) == ""
+
+
+def test_a_list_with_a_forbidden_package_is_refused(tmp_path: Path) -> None:
+    listed = tmp_path / "packages.tsv"
+    listed.write_text(line_of(Package("pypi", "django-extensions", "1", "MIT", "train", ("py",), "0" * 64)), "utf-8")
+    with pytest.raises(Forbidden, match="'django'"):
+        packages(listed)
+
+
+def test_a_licence_that_asks_for_something_in_return_is_refused(tmp_path: Path) -> None:
+    listed = tmp_path / "packages.tsv"
+    listed.write_text(line_of(Package("pypi", "numbers", "1", "GPL-3.0", "train", ("py",), "0" * 64)), "utf-8")
+    with pytest.raises(Forbidden, match="GPL"):
+        packages(listed)

@@ -1,0 +1,88 @@
+"""Make the model's file: fetch, read, choose words, train, quantise, measure. What is done is not done again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from sylk_ray.knowledge.embedding.model_file import SHIPPED, name_of
+from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
+from training.embedder import preparing, vocabulary
+from training.embedder.comparing import compared
+from training.embedder.extract import extract_all
+from training.embedder.fetching import archive_of
+from training.embedder.packages import packages
+from training.embedder.quantise import as_file
+
+Made = TypeVar("Made")
+CACHE = Path(__file__).parents[2] / ".cache" / "train-embedder"
+
+
+def main() -> int:
+    """Everything, or only the table of how good the shipped model is."""
+    parser = argparse.ArgumentParser(prog="python -m training.embedder", description=__doc__)
+    parser.add_argument("--cache", type=Path, default=CACHE, help="where what is fetched and made is kept")
+    parser.add_argument("--to", type=Path, default=SHIPPED, help="the file to write")
+    parser.add_argument("--measure", action="store_true", help="only measure the file, beside other embedders")
+    given = parser.parse_args()
+    if not given.measure:
+        _make(given.cache, given.to)
+    print(compared(packages(), given.cache, given.to))
+    return 0
+
+
+def _make(cache: Path, to: Path) -> None:
+    every = packages()
+    for package in every:
+        _timed(f"fetch {package.name}", partial(archive_of, package, cache))
+    _timed("read", lambda: extract_all(every, cache))
+    words = _timed("choose words", lambda: _words(cache))
+    arrays = cache / "training.npz"
+    if not arrays.exists():
+        made = preparing.as_training(preparing.training_pairs(every, cache), Vocabulary(words))
+        preparing.saved(made, arrays)
+    start = cache / "start.npy"
+    if not start.exists():
+        from training.embedder.starting import MiniLM
+
+        np.save(start, _timed("start", lambda: MiniLM().embed(words)))
+    from training.embedder.starting import reduced
+    from training.embedder.train import Recipe, trained
+
+    recipe = Recipe()
+    first = reduced(np.load(start), recipe.dimensions)
+    learned = _timed("train", lambda: trained(preparing.loaded(arrays), first, recipe))
+    told = {key: value if isinstance(value, str) else json.dumps(value) for key, value in recipe._asdict().items()}
+    file = as_file(learned, words, told)
+    to.write_bytes(file)
+    print(f"{to}: {len(file):,} bytes; NAME = {name_of(file)!r}")
+
+
+def _words(cache: Path) -> list[str]:
+    path = cache / "words.txt"
+    if not path.exists():
+        found: Counter[str] = Counter()
+        for pairs in preparing.training_pairs(packages(), cache):
+            found.update(vocabulary.counted(pairs))
+        path.write_text("\n".join(vocabulary.chosen(found)), "utf-8")
+    return path.read_text("utf-8").split("\n")
+
+
+def _timed(what: str, make: Callable[[], Made]) -> Made:
+    began = time.monotonic()
+    made = make()
+    print(f"{what}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""The model beside BM25, a small transformer and a general static model, on packages that none was trained on here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sylk_ray.knowledge.embedding import StaticEmbedder
+from sylk_ray.knowledge.lexical import document_vector, query_vector
+from sylk_ray.knowledge.vectors import Sparse
+from training.embedder.measuring import Asked, Score, development, score
+from training.embedder.packages import Package
+
+Similar = npt.NDArray[np.float32]
+WORDS, MEANING = 1.0, 0.8
+"""Of a hybrid: as files are put in order by ``sylk_ray.codebase.retrieval.scoring``."""
+
+
+def compared(packages: Sequence[Package], cache: Path, model: Path) -> str:
+    """A table, by language."""
+    ways: dict[str, Callable[[Asked], Similar]] = {"BM25": by_words, "ours": _ours(model)}
+    if theirs := _of_minilm():
+        ways["MiniLM int8"] = theirs
+    if general := _of_wordllama():
+        ways["wordllama"] = general
+    lines = ["| language | searcher | MRR@10 | recall@10 | NDCG@10 |", "|---|---|---:|---:|---:|"]
+    for asked in development(packages, cache):
+        found = {name: way(asked) for name, way in ways.items()}
+        found["ours and BM25"] = hybrid(found["BM25"], found["ours"])
+        for name, similar in found.items():
+            lines.append(_line(asked.language, name, score(similar)))
+    return "\n".join(lines)
+
+
+def by_words(asked: Asked) -> Similar:
+    """BM25, [questions, documents]."""
+    documents = [document_vector(text) for text in asked.documents]
+    holding: dict[int, list[tuple[int, float]]] = {}
+    for number, vector in enumerate(documents):
+        for word, weight in _items(vector):
+            holding.setdefault(word, []).append((number, weight))
+    similar = np.zeros((len(asked.questions), len(documents)), np.float32)
+    for row, question in zip(similar, asked.questions, strict=True):
+        vector = query_vector(question)
+        for word, _ in _items(vector) if vector else ():
+            found = holding.get(word, [])
+            rarity = np.log(1 + (len(documents) - len(found) + 0.5) / (len(found) + 0.5))
+            for number, weight in found:
+                row[number] += rarity * weight
+    return similar
+
+
+def hybrid(words: Similar, meaning: Similar) -> Similar:
+    """The two, each as a share of the best."""
+    return sum(
+        weight * each / np.maximum(each.max(axis=1, keepdims=True), 1e-9)
+        for weight, each in ((WORDS, words), (MEANING, meaning))
+    )
+
+
+def _items(vector: Sparse) -> list[tuple[int, float]]:
+    return list(zip(vector.indices.tolist(), vector.values.tolist(), strict=True))
+
+
+def _ours(model: Path) -> Callable[[Asked], Similar]:
+    embedder = StaticEmbedder(model)
+
+    def similar(asked: Asked) -> Similar:
+        questions = np.stack([embedder.embed_query(question) for question in asked.questions])
+        return questions @ embedder.embed(asked.documents).T
+
+    return similar
+
+
+def _of_minilm() -> Callable[[Asked], Similar] | None:
+    try:
+        from training.embedder.starting import MiniLM
+
+        model = MiniLM()
+    except (ImportError, AssertionError):
+        return None
+    return lambda asked: model.embed(asked.questions) @ model.embed(asked.documents).T
+
+
+def _of_wordllama() -> Callable[[Asked], Similar] | None:
+    try:
+        from training.embedder.general import General
+
+        model = General()
+    except (ImportError, AssertionError):
+        return None
+    return lambda asked: model.embed(asked.questions) @ model.embed(asked.documents).T
+
+
+def _line(language: str, name: str, found: Score) -> str:
+    return f"| {language} | {name} | {found.mrr:.3f} | {found.recall:.3f} | {found.ndcg:.3f} |"

@@ -1,0 +1,60 @@
+"""All pairs of a package, as a file that is kept: reading is the longest part, and is done once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from sylk_ray.codebase.languages import GRAMMARS
+from sylk_ray.codebase.reading import read
+from training.embedder import glosses
+from training.embedder.crossing import Everything
+from training.embedder.fetching import archive_of
+from training.embedder.harvest import files
+from training.embedder.packages import Package, never
+from training.embedder.pairs import Pair, pairs_of
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Pair]).decode
+
+
+def extracted(package: Package, cache: Path) -> Path:
+    """Where the pairs of a package lie; made if they are not there yet."""
+    made = cache / "pairs" / f"{package.sha256[:16]}.msgpack"
+    if not made.exists():
+        made.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = made.with_suffix(f".{os.getpid()}")
+        unfinished.write_bytes(_encode(list(_pairs(package, archive_of(package, cache)))))
+        unfinished.rename(made)
+    return made
+
+
+def extract_all(packages: list[Package], cache: Path) -> None:
+    """In as many processes as there are processors."""
+    with ProcessPoolExecutor() as processes:
+        jobs = [(package, processes.submit(extracted, package, cache)) for package in packages]
+        for package, job in jobs:
+            job.result()
+            print(f"read {package.name} {package.version}", flush=True)
+
+
+def pairs_in(package: Package, cache: Path) -> list[Pair]:
+    """Those that ``extracted`` made."""
+    return _decode(extracted(package, cache).read_bytes())
+
+
+def _pairs(package: Package, archive: Path) -> Iterator[Pair]:
+    if package.extensions == ("glosses",):
+        yield from glosses.pairs_in(archive)
+        return
+    everything = Everything()
+    for path, text in files(package, archive, never()):
+        outline = read(path, text)
+        if outline.language in GRAMMARS:
+            yield from pairs_of(outline, text)
+        everything.add(outline, text)
+    yield from everything.pairs()

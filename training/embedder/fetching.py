@@ -1,0 +1,93 @@
+"""Archives of the listed packages, by the registries' own clients, into a folder that is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from training.embedder.packages import Package
+
+_SUITE = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
+SOURCES = f"deb {_SUITE}deb-src {_SUITE}"
+_PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64", "any")
+
+
+class Changed(Exception):
+    """An archive is not the one that was listed."""
+
+
+def archive_of(package: Package, cache: Path) -> Path:
+    """The archive of a package, fetched if it is not there yet.
+
+    Raises Changed when it is another one than is listed, and what the registries' clients raise.
+    """
+    folder = cache / "archives" / f"{package.registry}-{package.name.replace('/', '-').lstrip('@')}-{package.version}"
+    if not folder.is_dir():
+        download = folder.with_name(f"{folder.name}.download")
+        shutil.rmtree(download, ignore_errors=True)
+        download.mkdir(parents=True)
+        _FETCH[package.registry](package, download, cache)
+        download.rename(folder)
+    [archive] = _archives(folder, package)
+    found = sha256_of(archive)
+    if package.sha256 and found != package.sha256:
+        raise Changed(f"{archive} has sha256 {found}, and {package.sha256} is listed for {package.name}")
+    return archive
+
+
+def sha256_of(path: Path) -> str:
+    """The checksum of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _archives(folder: Path, package: Package) -> list[Path]:
+    every = [each for each in folder.iterdir() if each.suffix != ".asc"]
+    return [each for each in every if package.registry != "debian" or ".orig.tar." in each.name]
+
+
+def _from_pypi(package: Package, to: Path, cache: Path) -> None:
+    del cache
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(to)]
+    where = [f"--platform={each}" for each in _PLATFORMS]
+    wanted = f"{package.name}=={package.version}" if package.version else package.name
+    _run([*pip, "--python-version=3.11", "--implementation=cp", *where, wanted], to)
+
+
+def _from_npm(package: Package, to: Path, cache: Path) -> None:
+    del cache
+    wanted = f"{package.name}@{package.version}" if package.version else package.name
+    _run(["npm", "pack", "--silent", wanted], to)
+
+
+def _from_debian(package: Package, to: Path, cache: Path) -> None:
+    _run([*_apt(cache), "source", "--download-only", "--tar-only", package.name], to)
+
+
+def _from_debian_binaries(package: Package, to: Path, cache: Path) -> None:
+    _run([*_apt(cache), "download", package.name], to)
+
+
+def _apt(cache: Path) -> list[str]:
+    """apt-get with lists of its own, which needs no root."""
+    own = cache.resolve() / "apt"
+    apt = ["apt-get", "--quiet=2", "-o", f"Dir::Etc::SourceList={own}/sources.list", "-o", "Dir::Etc::SourceParts=-"]
+    apt += ["-o", f"Dir::State={own}/state", "-o", f"Dir::Cache={own}/cache", "-o", "APT::Sandbox::User="]
+    if not (own / "sources.list").exists():
+        for folder in ("state/lists/partial", "cache/archives/partial"):
+            (own / folder).mkdir(parents=True, exist_ok=True)
+        (own / "sources.list").write_text(SOURCES, "utf-8")
+        _run([*apt, "update"], own)
+    return apt
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ChildProcessError(f"{' '.join(command[:3])} … failed: {done.stderr.strip()[-500:]}")
+
+
+_FETCH = {"pypi": _from_pypi, "npm": _from_npm, "debian": _from_debian, "deb": _from_debian_binaries}

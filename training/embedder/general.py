@@ -1,0 +1,50 @@
+"""A general static model to compare with: the token vectors of ``wordllama``, as this project used them before.
+
+Identifiers are split into words, and a word counts by the root of how often it is there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sylk_ray.knowledge.words import counted_identifiers, pieces
+
+_VECTORS = "weights/l2_supercat_256.safetensors"
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+
+
+class General:
+    """Texts to unit rows of 256 float32."""
+
+    def __init__(self) -> None:
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        found = importlib.util.find_spec("wordllama")
+        assert found is not None
+        assert found.submodule_search_locations is not None
+        folder = Path(found.submodule_search_locations[0])
+        [self._vectors] = load_file(folder / _VECTORS).values()
+        self._tokenizer: Any = Tokenizer.from_file(str(folder / _TOKENIZER))
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Questions and documents alike."""
+        rows = np.zeros((len(texts), self._vectors.shape[1]), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            counted: Counter[str] = Counter()
+            for identifier, times in counted_identifiers(text).items():
+                for word in pieces(identifier):
+                    counted[word] += times
+            for word, found in zip(
+                counted, self._tokenizer.encode_batch(list(counted), add_special_tokens=False), strict=True
+            ):
+                row += math.sqrt(counted[word]) * self._vectors[found.ids].astype(np.float32).sum(axis=0)
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)

@@ -1,0 +1,74 @@
+"""Questions of packages that nothing was learned from, by language, and how good an order of documents is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from training.embedder.extract import pairs_in
+from training.embedder.packages import Package
+from training.embedder.pairs import Pair
+
+QUESTIONS, DOCUMENTS = 200, 600
+"""Of a language, at most."""
+AT = 10
+SEED = 20
+
+
+class Asked(NamedTuple):
+    """Questions about the documents of one language; the question n is answered by the document n."""
+
+    language: str
+    questions: list[str]
+    documents: list[str]
+
+
+class Score(NamedTuple):
+    """Means over questions, each in [0, 1]."""
+
+    mrr: float
+    recall: float
+    ndcg: float
+
+
+def development(packages: Iterable[Package], cache: Path) -> list[Asked]:
+    """First sentences of documentation, for the definition that they stood at; by language."""
+    by_language: dict[str, list[Pair]] = {}
+    for package in packages:
+        if package.part == "dev":
+            for pair in pairs_in(package, cache):
+                by_language.setdefault(pair.language, []).append(pair)
+    return [made for language, pairs in sorted(by_language.items()) if (made := _asked(language, pairs))]
+
+
+def _asked(language: str, pairs: list[Pair]) -> Asked | None:
+    """None for a language with too few of them."""
+    once: dict[str, Pair] = {}
+    for pair in pairs:
+        if pair.kind == "doc":
+            once.setdefault(pair.query, pair)
+    order = random.Random(f"{SEED} {language}")
+    asked = order.sample(sorted(once.values(), key=lambda pair: (pair.path, pair.query)), len(once))[:QUESTIONS]
+    if len(asked) < QUESTIONS // 2:
+        return None
+    right = {pair.document for pair in asked}
+    others = sorted({pair.document for pair in pairs if pair.kind in ("doc", "more", "comment")} - right)
+    others = order.sample(others, min(len(others), DOCUMENTS - len(asked)))
+    return Asked(language, [pair.query for pair in asked], [pair.document for pair in asked] + others)
+
+
+def score(similarities: npt.NDArray[np.floating]) -> Score:
+    """Of [questions, documents], where the document n answers the question n. Equal ones count against it."""
+    own = similarities[np.arange(len(similarities)), np.arange(len(similarities))]
+    place = (similarities >= own[:, None]).sum(axis=1)
+    found = place <= AT
+    return Score(
+        float(np.mean(np.where(found, 1 / place, 0.0))),
+        float(np.mean(found)),
+        float(np.mean(np.where(found, 1 / np.log2(place + 1), 0.0))),
+    )

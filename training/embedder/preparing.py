@@ -1,0 +1,134 @@
+"""Pairs of all packages, cleaned of repetitions, as arrays that training reads; and the sets to measure with."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
+from training.embedder.extract import pairs_in
+from training.embedder.packages import Package
+from training.embedder.pairs import Pair
+from training.embedder.tokens import Bags, bags, joined
+
+REPEATED = 2
+"""How often the same words may be asked with, in all packages together."""
+MOST = {
+    "doc": 8_000,
+    "more": 3_000,
+    "name": 4_000,
+    "comment": 5_000,
+    "file": 2_000,
+    "test": 1_500,
+    "section": 1_000,
+    "gloss": 90_000,
+}
+"""Pairs of a kind from one package."""
+SEED = 20
+
+
+class Training(NamedTuple):
+    """What training reads. Pairs of one file stand together."""
+
+    queries: Bags
+    documents: Bags
+    kinds: npt.NDArray[np.uint8]
+    """Of each pair, a place in ``KINDS``."""
+    languages: npt.NDArray[np.uint8]
+    files: npt.NDArray[np.int64]
+    """Where each file's pairs begin, and where the last one's end."""
+
+
+KINDS = tuple(MOST)
+LANGUAGES = (
+    *("english", "python", "javascript", "typescript", "go", "rust", "java", "ruby", "php", "c", "cpp", "csharp"),
+    *("haskell", "lua", "kotlin", "scala", "swift", "tsx", "bash", "other"),
+)
+
+
+class Once:
+    """Lets the same words through so many times, and the same document with the same words never twice."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[str] = Counter()
+        self._seen: set[bytes] = set()
+
+    def keeps(self, pair: Pair) -> bool:
+        asked = " ".join(pair.query.lower().split())
+        whole = hashlib.blake2b("\0".join([asked, *pair.document.split("\n")[2:]]).encode(), digest_size=12).digest()
+        if self._asked[asked] >= REPEATED or whole in self._seen:
+            return False
+        self._asked[asked] += 1
+        self._seen.add(whole)
+        return True
+
+
+def chosen(package: Package, pairs: Iterable[Pair], once: Once) -> list[Pair]:
+    """A package's pairs without repetitions, at most so many of a kind, those of one file together."""
+    by_kind: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        if once.keeps(pair):
+            by_kind.setdefault(pair.kind, []).append(pair)
+    kept: list[Pair] = []
+    for kind, some in sorted(by_kind.items()):
+        most = MOST[kind]
+        kept += random.Random(f"{SEED} {package.name} {kind}").sample(some, most) if len(some) > most else some
+    return sorted(kept, key=lambda pair: pair.path)
+
+
+def training_pairs(packages: Iterable[Package], cache: Path) -> Iterator[list[Pair]]:
+    """Of each package that is learned from."""
+    once = Once()
+    for package in packages:
+        if package.part == "train":
+            yield chosen(package, pairs_in(package, cache), once)
+
+
+def as_training(by_package: Iterable[list[Pair]], vocabulary: Vocabulary) -> Training:
+    """In arrays."""
+    queries: list[Bags] = []
+    documents: list[Bags] = []
+    kinds: list[int] = []
+    languages: list[int] = []
+    files: list[int] = []
+    for pairs in by_package:
+        before = ""
+        for pair in pairs:
+            if pair.path != before or pair.kind == "gloss":
+                files.append(len(kinds))
+                before = pair.path
+            kinds.append(KINDS.index(pair.kind))
+            languages.append(LANGUAGES.index(pair.language if pair.language in LANGUAGES else "other"))
+        queries.append(bags((pair.query for pair in pairs), vocabulary))
+        documents.append(bags((pair.document for pair in pairs), vocabulary))
+    return Training(
+        joined(queries),
+        joined(documents),
+        np.asarray(kinds, np.uint8),
+        np.asarray(languages, np.uint8),
+        np.asarray([*files, len(kinds)], np.int64),
+    )
+
+
+def saved(training: Training, path: Path) -> None:
+    """As one file of arrays."""
+    arrays = {f"{side}_{name}": each for side in ("queries", "documents") for name, each in _parts(training, side)}
+    np.savez(path, kinds=training.kinds, languages=training.languages, files=training.files, **arrays)
+
+
+def loaded(path: Path) -> Training:
+    """What ``saved`` wrote."""
+    with np.load(path) as found:
+        sides = [Bags(*(found[f"{side}_{name}"] for name in Bags._fields)) for side in ("queries", "documents")]
+        return Training(*sides, found["kinds"], found["languages"], found["files"])
+
+
+def _parts(training: Training, side: str) -> Iterable[tuple[str, npt.NDArray[np.generic]]]:
+    return getattr(training, side)._asdict().items()

@@ -1,0 +1,63 @@
+"""Pairs as rows of the vocabulary, in flat arrays: what training reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
+from sylk_ray.knowledge.words import counted_identifiers
+
+MOST = 224
+"""Different words of a document that training looks at."""
+
+
+class Bags(NamedTuple):
+    """Texts as rows of a vocabulary: those of the text n are ``rows[starts[n]:starts[n + 1]]``, in order."""
+
+    rows: npt.NDArray[np.uint16]
+    times: npt.NDArray[np.uint8]
+    """How often each is there."""
+    starts: npt.NDArray[np.int64]
+
+
+def counted_rows(text: str, vocabulary: Vocabulary) -> dict[int, int]:
+    """How often each row's word is in a text, in the order in which they come first."""
+    found: dict[int, int] = {}
+    for identifier, times in counted_identifiers(text).items():
+        for row in vocabulary.rows_of(identifier):
+            found[row] = found.get(row, 0) + times
+    return found
+
+
+def bags(texts: Iterable[str], vocabulary: Vocabulary) -> Bags:
+    """At most ``MOST`` rows of each text."""
+    rows: list[npt.NDArray[np.uint16]] = []
+    times: list[npt.NDArray[np.uint8]] = []
+    starts = [0]
+    for text in texts:
+        found = counted_rows(text, vocabulary)
+        some = min(len(found), MOST)
+        rows.append(np.fromiter(found.keys(), np.uint16, some))
+        times.append(np.fromiter((min(each, 255) for each in found.values()), np.uint8, some))
+        starts.append(starts[-1] + some)
+    empty = np.zeros(0, np.uint16)
+    return Bags(
+        np.concatenate([*rows, empty]),
+        np.concatenate([*times, empty.astype(np.uint8)]),
+        np.asarray(starts, np.int64),
+    )
+
+
+def joined(some: Sequence[Bags]) -> Bags:
+    """Several one after another."""
+    offsets = np.cumsum([0, *(int(each.starts[-1]) for each in some)])
+    starts = [each.starts[:-1] + offset for each, offset in zip(some, offsets, strict=False)]
+    return Bags(
+        np.concatenate([each.rows for each in some]),
+        np.concatenate([each.times for each in some]),
+        np.concatenate([*starts, offsets[-1:]]),
+    )

@@ -1,0 +1,159 @@
+"""Training: words, weights and positions by a contrastive loss.
+
+A text's vector is the normalised sum over its words of ``exp(w) * sqrt(times) * p(place) * E``: ``E`` is shared, ``w``
+apart for questions and documents, and ``p`` tells how much a word counts by the place at which it first stands in a
+document. The loss is the symmetric InfoNCE (van den Oord et al., 2018) over a batch; a batch holds several pairs of one
+file, which are the hard negatives.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn import functional
+
+from sylk_ray.knowledge.embedding.places import PLACES, place_of
+from training.embedder.preparing import KINDS, Training
+from training.embedder.quantise import Learned
+from training.embedder.tokens import Bags
+
+Floats = npt.NDArray[np.float32]
+
+
+SHARES = {
+    "doc": 1.0,
+    "more": 0.5,
+    "name": 0.25,
+    "comment": 0.6,
+    "file": 1.0,
+    "test": 0.5,
+    "section": 1.0,
+    "gloss": 0.6,
+}
+
+
+class Recipe(NamedTuple):
+    """Every number of a training."""
+
+    dimensions: int = 256
+    epochs: float = 2.0
+    batch: int = 1_024
+    together: int = 8
+    """Pairs of one file in a batch."""
+    temperature: float = 0.05
+    rate: float = 0.004
+    pull: float = 0.2
+    """Towards the start: which part of the way back a word's vector goes in a step, in units of the rate."""
+    shares: Mapping[str, float] = SHARES
+    """Which part of each kind's pairs an epoch draws."""
+    seed: int = 20
+    threads: int = 2
+
+
+class Model(torch.nn.Module):
+    """The three tables."""
+
+    def __init__(self, start: Floats, frequency: Floats) -> None:
+        super().__init__()
+        self.start = torch.from_numpy(start)
+        self.vectors = torch.nn.Parameter(self.start.clone())
+        # Rare words say more: where a weight starts (Arora et al., 2017).
+        weights = torch.from_numpy(np.log(1e-3 / (1e-3 + frequency))).float()
+        self.of_questions = torch.nn.Parameter(weights.clone())
+        self.of_documents = torch.nn.Parameter(weights.clone())
+        self.places = torch.nn.Parameter(torch.zeros(PLACES))
+
+    def forward(self, side: str, rows: torch.Tensor, times: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
+        weights = torch.exp((self.of_questions if side == "queries" else self.of_documents)[rows]) * times.sqrt()
+        if side == "documents":
+            inside = torch.arange(len(rows)) - torch.repeat_interleave(starts, _lengths(starts, len(rows)))
+            weights = weights * torch.exp(self.places[_PLACE[inside.clamp(max=len(_PLACE) - 1)]])
+        summed = functional.embedding_bag(rows, self.vectors, starts, mode="sum", per_sample_weights=weights)
+        return functional.normalize(summed, dim=1)
+
+    def learned(self) -> Learned:
+        """The tables as arrays."""
+        return Learned(
+            self.vectors.detach().numpy().copy(),
+            torch.exp(self.of_questions).detach().numpy().copy(),
+            torch.exp(self.of_documents).detach().numpy().copy(),
+            torch.exp(self.places).detach().numpy().copy(),
+        )
+
+
+_PLACE = torch.tensor([place_of(each) for each in range(4_096)])
+
+
+def trained(training: Training, start: Floats, recipe: Recipe) -> Learned:
+    """A model trained from where its words start."""
+    torch.manual_seed(recipe.seed)
+    torch.set_num_threads(recipe.threads)
+    model = Model(start, _frequency(training.documents, len(start)))
+    table = torch.optim.Adam([model.vectors], betas=(0.9, 0.98), fused=True)
+    others = torch.optim.Adam([model.of_questions, model.of_documents, model.places], fused=True)
+    batches = list(_batches(training, recipe))
+    began = time.monotonic()
+    for number, chosen in enumerate(batches):
+        rate = recipe.rate * min(1.0, (number + 1) / 50) * (0.5 + 0.5 * math.cos(math.pi * number / len(batches)))
+        for optimizer, times in ((table, 1), (others, 2)):
+            for group in optimizer.param_groups:
+                group["lr"] = rate * times
+        asked = model("queries", *_picked(training.queries, chosen))
+        documents = model("documents", *_picked(training.documents, chosen))
+        similar = asked @ documents.T / recipe.temperature
+        own = torch.arange(len(chosen))
+        loss = (functional.cross_entropy(similar, own) + functional.cross_entropy(similar.T, own)) / 2
+        table.zero_grad(set_to_none=True)
+        others.zero_grad(set_to_none=True)
+        loss.backward()
+        table.step()
+        others.step()
+        with torch.no_grad():
+            model.vectors.lerp_(model.start, rate * recipe.pull)
+        if number % 100 == 0 or number + 1 == len(batches):
+            took = time.monotonic() - began
+            print(f"step {number + 1} of {len(batches)}: loss {loss.item():.3f}, {took:.0f} s", flush=True)
+    return model.learned()
+
+
+def _batches(training: Training, recipe: Recipe) -> Iterator[npt.NDArray[np.int64]]:
+    """The pairs of each step."""
+    order = np.random.default_rng(recipe.seed)
+    shares = np.asarray([recipe.shares.get(kind, 0.0) for kind in KINDS])
+    file_of = np.repeat(np.arange(len(training.files) - 1), np.diff(training.files))
+    remaining = recipe.epochs
+    while remaining > 0:
+        drawn = np.flatnonzero(order.random(len(training.kinds)) < shares[training.kinds] * min(1.0, remaining))
+        drawn = drawn[np.lexsort((order.random(len(drawn)), file_of[drawn]))]
+        # A file's pairs in groups of at most so many, and the groups in any order.
+        first = np.concatenate([[0], np.flatnonzero(np.diff(file_of[drawn])) + 1])
+        place = np.arange(len(drawn)) - np.repeat(first, np.diff([*first, len(drawn)]))
+        cut = np.flatnonzero(place % recipe.together == 0)
+        groups = np.split(drawn, cut[1:])
+        mixed = np.concatenate([groups[each] for each in order.permutation(len(groups))])
+        for at in range(0, len(mixed) - recipe.batch + 1, recipe.batch):
+            yield mixed[at : at + recipe.batch]
+        remaining -= 1
+
+
+def _picked(bags: Bags, chosen: npt.NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    lengths = bags.starts[chosen + 1] - bags.starts[chosen]
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    at = np.repeat(bags.starts[chosen] - starts, lengths) + np.arange(lengths.sum())
+    rows, times = bags.rows[at].astype(np.int64), bags.times[at].astype(np.float32)
+    return torch.from_numpy(rows), torch.from_numpy(times), torch.from_numpy(starts)
+
+
+def _lengths(starts: torch.Tensor, total: int) -> torch.Tensor:
+    return torch.diff(starts, append=torch.tensor([total]))
+
+
+def _frequency(bags: Bags, words: int) -> Floats:
+    counts = np.bincount(bags.rows, minlength=words).astype(np.float32)
+    return (counts + 1) / (counts.sum() + words)

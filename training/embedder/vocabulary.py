@@ -1,0 +1,40 @@
+"""Which words the model has rows for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from sylk_ray.knowledge.words import identifiers, pieces
+from training.embedder.pairs import Pair
+
+SIZE = 40_000
+LONGEST = 24
+"""Characters of a word with a row of its own."""
+SAMPLED = 4
+"""Every so-manieth pair's document is counted; questions are counted all."""
+
+
+def counted(pairs: Iterable[Pair]) -> Counter[str]:
+    """In how many questions and documents each word is."""
+    found: Counter[str] = Counter()
+    for number, pair in enumerate(pairs):
+        found.update({word for each in identifiers(pair.query) for word in pieces(each)})
+        if number % SAMPLED == 0:
+            found.update({word for each in identifiers(pair.document) for word in pieces(each)})
+    return found
+
+
+def chosen(found: Counter[str], size: int = SIZE) -> list[str]:
+    """The most frequent words and every printable ASCII character that is part of one, the most frequent first."""
+    characters = set("abcdefghijklmnopqrstuvwxyz0123456789")
+    fit = [(count, word) for word, count in found.items() if len(word) <= LONGEST and _is_a_word(word)]
+    fit.sort(key=lambda each: (-each[0], each[1]))
+    words = [word for _, word in fit if word in characters or len(word) > 1]
+    kept = words[: size - len(characters)]
+    return [*kept, *sorted(characters - set(kept))]
+
+
+def _is_a_word(word: str) -> bool:
+    """Long numbers, and random letters with digits, are data."""
+    return not (word.isdigit() and len(word) > 4) and (word.isascii() or word.isalpha())
