@@ -22,14 +22,11 @@ from sylk_ray.pipelines.worker import Stopped, tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
-from sylk_ray.sessions.records import ErrorRecord
+from sylk_ray.sessions.records import PLANNING, ErrorRecord
 from sylk_ray.thinking import Matter, Toolbox, prompt, worktree_tools
 from sylk_ray.thinking.toolbox import Permission
 
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "search"})
-LOOKING = "architect-looks"
-"""The name of the worktree that is looked at."""
-_RAW = ("{% raw %}", "{% endraw %}")
 
 
 class PlannedTask(msgspec.Struct, frozen=True):
@@ -115,7 +112,8 @@ def with_tasks(job: Job, planned: Planned) -> Job:
     tasks = {
         each.name: {
             "description": each.name.replace("_", " "),
-            "prompt": _literally(_with_edges(each.prompt, planned)),
+            "prompt": _with_edges(each.prompt, planned),
+            "literal": True,
             "depends_on": list(each.depends_on),
             "criteria": list(each.criteria),
         }
@@ -162,13 +160,6 @@ def _with_edges(text: str, planned: Planned) -> str:
     )
 
 
-def _literally(text: str) -> str:
-    """A model's words are no template."""
-    if not any(opening in text for opening in ("{{", "{%", "{#")):
-        return text
-    return f"{_RAW[0]}{text.replace(_RAW[1], '')}{_RAW[1]}"
-
-
 def _brief(record: JobRecord, message: MakePlan, ctx: Context) -> tuple[Brief, Job]:
     directory = SessionDirectory(session_directory(ctx.settings.home, record.session_id))
     job = Job.model_validate_json(directory.job_of(record.job_id).read_bytes())
@@ -177,7 +168,7 @@ def _brief(record: JobRecord, message: MakePlan, ctx: Context) -> tuple[Brief, J
         session=record.session_id,
         session_name=record.session,
         repo=record.repo,
-        task=LOOKING,
+        task=PLANNING,
         attempt=message.round,
         assignment_json=Assignment(prompt=job.request or "", thinking=job.thinking).model_dump_json(),
         limits_json=job.limits.model_dump_json(),

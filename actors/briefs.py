@@ -20,6 +20,7 @@ def brief_of_task(job: Job, record: JobRecord, start: Start, waived: tuple[Check
     assignment = Assignment(
         description=task.description,
         prompt=task.prompt or "",
+        literal=task.literal,
         criteria=task.criteria,
         thinks=task.thinks,
         thinking=job.thinking,

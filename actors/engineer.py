@@ -1,4 +1,4 @@
-"""Changes the code: a declared list of actions in the task's worktree."""
+"""Changes the code in the task's worktree: by a declared list of actions, or as its model finds right."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from actors.commits import KEPT_OUTPUT, committed
 from actors.review import DIFF
 from actors.skills.engineer import ENGINEER_SKILLS
 from actors.thinking import all_told, think_as, told
+from sylk_ray.errors import SylkError
 from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Work, Worker
 from sylk_ray.pipelines.messages import EngineerDone, Implement, Inspect, SendBack
 from sylk_ray.pipelines.worker import tool_context, workspace_of
@@ -27,6 +28,12 @@ from sylk_ray.tools.specs import Action
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "filesystem.write", "shell"})
 
 _ACTION: TypeAdapter[Action] = TypeAdapter(Action)
+
+
+class NotDone(SylkError):
+    """An Engineer's model has done nothing of its task."""
+
+    code = "not_done"
 
 
 class Engineered(msgspec.Struct, frozen=True):
@@ -120,17 +127,19 @@ class Engineer(Worker):
     ) -> Work:
         tools = dataclasses.replace(tool_context(brief, ctx, "engineer"), protected=frozenset(protected))
         workspace, assignment = workspace_of(brief, ctx), brief.assignment
+        prompted = assignment.prompt if assignment.literal else render(assignment.prompt, brief.variables)
+        head = before.commit or base if before is not None else base
         so_far = await workspace.diff(base, before.commit) if before is not None and before.commit else ""
 
         async def check(done: Engineered) -> str:
-            if done.unfinished or await workspace.changed_files(brief.task):
+            if done.unfinished or await workspace.changes(brief.task, head, await workspace.save(brief.task)):
                 return ""
             return "nothing has changed in the worktree: do the task, or say in unfinished why it cannot be done"
 
         matter = Matter(
             system=prompt("engineer").text,
             task=all_told(
-                told("Task", render(assignment.prompt, brief.variables)),
+                told("Task", prompted),
                 told("Criteria", assignment.criteria),
                 told("Others have changed these files since, and their changes must stay", protected),
                 told("Done so far", f"```diff\n{shortened(so_far, DIFF)}\n```" if so_far else ""),
@@ -139,10 +148,14 @@ class Engineer(Worker):
             result=Engineered,
         )
         toolbox = Toolbox(worktree_tools(tools), GRANTED)
-        done, _ = await think_as(self, brief, matter, toolbox, ctx, check=check)
-        await ctx.publish("engineer.result", task=brief.task, summary=done.summary, unfinished=list(done.unfinished))
-        left = "".join(f"\nnot done: {each}" for each in done.unfinished)
-        return await committed(brief, base, f"{done.summary}{left}\n", ctx)
+        done, outcome = await think_as(self, brief, matter, toolbox, ctx, check=check)
+        unfinished = [*done.unfinished, *([] if outcome.whole else [f"it was ended by a limit: {outcome.ended}"])]
+        await ctx.publish("engineer.result", task=brief.task, summary=done.summary, unfinished=unfinished)
+        left = "".join(f"\nnot done: {each}" for each in unfinished)
+        work = await committed(brief, base, f"{done.summary}{left}\n", ctx)
+        if unfinished and work.commit is None:
+            raise NotDone(f"the Engineer has changed nothing{left}", hint="say more in the prompt, or see `sylk logs`")
+        return work
 
 
 async def _pass_on(brief: Brief, work: Work, loops: Loops, ctx: Context) -> None:

@@ -67,8 +67,10 @@ class GateKeeper(Agent[None]):
             while self._ctx.clock.now() - self._searched_at < QUIET_S:
                 try:
                     await self._renew(self._remote)
-                except SylkError as error:
-                    self._ctx.log.info("the gate has no lease: %s", error)
+                except Exception as error:
+                    # Whatever it is: the lease runs out, and everything is passed on.
+                    level = self._ctx.log.info if isinstance(error, SylkError) else self._ctx.log.warning
+                    level("the gate has no lease: %s: %s", type(error).__name__, error)
                     await self._ctx.clock.sleep(AGAIN_S)
                 self._measure(self._remote)
                 await self._ctx.clock.sleep(self._remote.terms.renew_every_s)

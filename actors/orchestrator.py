@@ -88,6 +88,7 @@ class Orchestrator(PlanningDesk):
             await self._take_up(msgspec.structs.replace(record, tasks=known))
             self._ask_again()
             self._start_clocks_anew(ctx.clock.now())
+            self._ask_for_longer(ctx.clock.now())
             self._reports.soon()
             self._set_alarm()
         self._tell_end()
@@ -114,7 +115,8 @@ class Orchestrator(PlanningDesk):
         home = self._ctx.settings.home
         self._directory = SessionDirectory(session_directory(home, record.session_id))
         self._workspace = Workspace(home, record.session_id, record.session, Path(record.repo))
-        self._job = Job.model_validate_json(await asyncio.to_thread(self._directory.job_of(record.job_id).read_bytes))
+        file = self._directory.job_of(record.job_id)
+        self._job = Job.model_validate_json(self.state.planned or await asyncio.to_thread(file.read_bytes))
         graph = graph_of(self._job)
         rng = random.Random()
         entries = self.state.tasks
@@ -156,6 +158,10 @@ class Orchestrator(PlanningDesk):
             await ctx.tell(ctx.address, Begin())
         self._note_state()
 
+    async def _keep_plan(self) -> None:
+        path = self._directory.job_of(self._ledger.record.job_id)
+        await asyncio.to_thread(write_atomically, path, self.state.planned.encode())
+
     def _enter_tasks(self) -> None:
         record = self._ledger.record
         nodes = self._scheduler.snapshot().nodes
@@ -163,10 +169,8 @@ class Orchestrator(PlanningDesk):
 
     async def _adopt(self, job: Job, ctx: Context) -> None:
         record = self._ledger.record
-        path = self._directory.job_of(record.job_id)
-        await asyncio.to_thread(write_atomically, path, job.model_dump_json().encode())
         paused = self._scheduler.mode.paused
-        self.state.tasks = {}
+        self.state.planned, self.state.tasks = job.model_dump_json(), {}
         await self._take_up(msgspec.structs.replace(record, tasks={}))
         self._ledger.begin(layers(graph_of(self._job)), record.started_at)
         if paused:
@@ -329,6 +333,7 @@ class Orchestrator(PlanningDesk):
     async def resume(self, message: ContinueJob, ctx: Context) -> None:
         """Go on."""
         if self.state.running:
+            self._ask_for_longer(ctx.clock.now())
             await self._carry_out(self._scheduler.resume(ctx.clock.now()), ctx)
             with begin_trace(self._ledger.record.trace):
                 self._ask_again()
@@ -336,7 +341,7 @@ class Orchestrator(PlanningDesk):
     @handler()
     async def tick(self, message: Tick, ctx: Context) -> None:
         """Deadlines and back-offs."""
-        if self.state.running and self._asked_until() is not None:
+        if self.state.running and not self._scheduler.mode.paused:
             await self._nobody_answered(ctx)
         if self.state.running and self.state.planning is None:
             await self._carry_out(self._scheduler.tick(ctx.clock.now()), ctx)
@@ -477,6 +482,7 @@ class Orchestrator(PlanningDesk):
         if not self.state.running:
             return
         self.state.running = False
+        self._ledger.change(asking=[], waiting="")
         self._set_alarm()
         self._give_back_ended()
         duration = round(ctx.clock.now() - self.state.began_at, 3)

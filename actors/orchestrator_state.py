@@ -51,3 +51,5 @@ class OrchestratorState(msgspec.Struct):
     """The checks that a person has let tasks pass without."""
     planning: Planning | None = None
     """None once the tasks are there and may be begun."""
+    planned: str = ""
+    """The job with the tasks of its plan, as JSON: what is in the file has none until the plan is approved."""

@@ -9,6 +9,7 @@ from abc import abstractmethod
 import msgspec
 
 from actors.job_messages import Begin
+from actors.job_reports import JobReports
 from actors.orchestrator_state import Planning, Rejected
 from actors.planning_messages import Decide, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
 from actors.task_desk import TaskDesk
@@ -33,10 +34,15 @@ class PlanningDesk(TaskDesk):
     """Planning is a part of the job: it is followed, paused, suspended and cancelled with it."""
 
     _job: Job
+    _reports: JobReports
 
     @abstractmethod
     async def _adopt(self, job: Job, ctx: Context) -> None:
         """Take the tasks of the plan up, in place of those before; none of them begins."""
+
+    @abstractmethod
+    async def _keep_plan(self) -> None:
+        """Write the job with its tasks where whoever looks at the session finds it."""
 
     @abstractmethod
     async def _finish(self, state: JobState, ctx: Context, error: ErrorRecord | None = None) -> None: ...
@@ -123,18 +129,30 @@ class PlanningDesk(TaskDesk):
             until=now + self._job.policy.answer_within_s,
         )
         self._ledger.change(asking=[asking], waiting=f"for an answer: sylk inbox ({asking.id})")
-        self._note_state()
-        self._set_alarm()
+        self._asked_changed()
         await ctx.publish("person.asked", id=asking.id, asked=asking.kind, text=text, role=by, until=asking.until)
 
     async def _decided(self, asking: Asking, decision: str, text: str, who: str, ctx: Context) -> None:
         left = [each for each in self._asking if each.id != asking.id]
         self._ledger.change(asking=left, waiting="")
-        self._note_state()
-        self._set_alarm()
+        self._asked_changed()
         await ctx.publish("person.decided", id=asking.id, asked=asking.kind, decision=decision, text=text, who=who)
 
+    def _asked_changed(self) -> None:
+        self._note_state()
+        self._set_alarm()
+        self._reports.soon()
+
+    def _ask_for_longer(self, now: float) -> None:
+        """After a pause, or a time in which nobody could answer: the person has the whole time again."""
+        within = self._job.policy.answer_within_s
+        if self._asking:
+            asking = [msgspec.structs.replace(each, until=max(each.until, now + within)) for each in self._asking]
+            self._ledger.change(asking=asking)
+            self._asked_changed()
+
     async def _carry_plan_out(self, who: str, ctx: Context) -> None:
+        await self._keep_plan()
         self.state.planning = None
         self._note_state()
         await ctx.publish("plan.approved", by=who)

@@ -66,7 +66,7 @@ class StopPlanning(Request[None], frozen=True):
 
 class Decide(Request[JobRecord], frozen=True):
     """A person decides what they are asked: to approve, to deny (with a reason: to have it done otherwise), or answers
-    a question. Asked again, the same changes nothing."""
+    a question. What was decided already is refused (NotAsked)."""
 
     flow = said_by("user", to="orchestrator")
     priority = Lane.HIGH

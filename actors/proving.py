@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from pathlib import PurePosixPath
 from typing import Annotated
 
 import msgspec
@@ -10,7 +13,7 @@ from msgspec import Meta
 from actors.commits import committed
 from actors.review import DIFF
 from actors.thinking import all_told, think_as, told
-from sylk_ray.codebase.roles import Role, role_of
+from sylk_ray.errors import SylkError
 from sylk_ray.pipelines import Brief, Work, Worker
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context
@@ -18,7 +21,26 @@ from sylk_ray.thinking import Matter, Toolbox, prompt, worktree_tools
 from sylk_ray.thinking.commands import CommandRefused, check_command
 from sylk_ray.thinking.toolbox import Permission, shortened
 
+_FOLDER = re.compile(r"(^|/)(tests?|specs?|__tests__|Tests)/")
+_NAME = re.compile(
+    r"(test_.*|.*[_.-](test|tests|spec)(\.[^.]+)+|.*(Test|Tests|Spec|IT)\.(java|kt|cs|swift|php|scala|groovy)|conftest\.py)"
+)
+_SETTINGS = frozenset({"conftest.py", "jest.config.js", "vitest.config.ts", "karma.conf.js", "spec_helper.rb"})
+_SKIPS = re.compile(
+    r"\bskip(if|unless|test)?\b|\bxfail\b|collect_ignore|pytest_collection_modifyitems|@Ignore\b|@Disabled\b"
+    r"|\b(it|test|describe)\.(skip|only|todo)\b|\bx(it|describe)\(|\.Skip(f|Now)?\(|#\[ignore",
+    re.IGNORECASE,
+)
+_COMBINES = re.compile(r"[;|>\n`]|\$\(")
+_NO_RUNNERS = frozenset({"true", ":", "echo", "exit", "test", "[", "printf", "cat", "ls", "sleep"})
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "filesystem.write", "shell"})
+
+
+class TestsUnusable(SylkError):
+    """What a Tester's model has left may not go in."""
+
+    __test__ = False
+    code = "tests_unusable"
 
 
 class Proved(msgspec.Struct, frozen=True):
@@ -37,21 +59,26 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
     async def check(done: Proved) -> str:
         if not done.command and not done.untested:
             return "give the command that runs the tests, or say in untested why there can be none"
-        try:
-            check_command(done.command)
-        except CommandRefused as refused:
-            return f"the command will not do: {refused.message}"
-        changed = await workspace.changes(brief.task, head, await workspace.save(brief.task))
+        if problem := _problem_of(done.command):
+            return f"the command will not do: {problem}"
+        saved = await workspace.save(brief.task)
+        changed = await workspace.changes(brief.task, head, saved)
         for change in changed:
             if not is_test(change.path):
                 return f"{change.path} is no test: put it back as it was. If the code is wrong, leave the test failing"
-            if change.removed:
+            if change.removed or change.deleted:
                 return f"lines of {change.path} are gone that were there before: put them back, and add to them"
+            if change.path in before and PurePosixPath(change.path).name in _SETTINGS:
+                return f"{change.path} says how tests are run, and stays as it is: write tests in files of their own"
+        added = (line[1:] for line in (await workspace.diff(head, saved, around=0)).splitlines() if line[:1] == "+")
+        if skipped := next((line.strip() for line in added if _SKIPS.search(line)), None):
+            return f"a test that is not run shows nothing: leave out {skipped[:100]}"
         return ""
 
     def may_write(path: str, before: str | None, after: str) -> str:
         return "" if is_test(path) else "you write tests, and this is none; the code is the Engineer's"
 
+    before = await workspace.files(head)
     diff = await workspace.diff(work.base, head)
     matter = Matter(
         system=prompt("tester").text,
@@ -65,15 +92,28 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
     )
     toolbox = Toolbox(worktree_tools(tool_context(brief, ctx, "tester"), may_write), GRANTED)
     proved, _ = await think_as(worker, brief, matter, toolbox, ctx, check=check)
-    await ctx.publish("tester.tests", task=brief.task, summary=proved.summary, command=proved.command)
     if problem := await ctx.step("look at the tests", check, proved, result=str):
         # The last word of a model at its limit is not checked, and what it left may not go in.
-        await ctx.step("put back", workspace.reset, brief.task, head, result=None)
-        ctx.log.warning("the tests that were written are not used: %s", problem)
-        return work, ""
+        raise TestsUnusable(f"the tests that were written cannot be used: {problem}", hint="see `sylk logs`")
+    await ctx.publish("tester.tests", task=brief.task, summary=proved.summary, command=proved.command)
     return await committed(brief, work.base, work.output, ctx), proved.command
 
 
 def is_test(path: str) -> bool:
-    """Whether a file is a test, or belongs to one."""
-    return role_of(path, "") is Role.TEST
+    """Whether a file is a test, or belongs to one, as frameworks of most languages find them."""
+    return bool(_FOLDER.search(path) or _NAME.fullmatch(PurePosixPath(path).name))
+
+
+def _problem_of(command: str) -> str:
+    """Of the command that runs the tests: its exit code has to be theirs."""
+    if not command:
+        return ""
+    try:
+        check_command(command)
+        words = shlex.split(command)
+    except (CommandRefused, ValueError) as refused:
+        return str(refused)
+    if _COMBINES.search(command):
+        return "give one command alone, without ; | || > or lines: it fails when a test does"
+    program = next((PurePosixPath(word).name for word in words if "=" not in word), "")
+    return f"{program} runs no tests" if program in _NO_RUNNERS else ""

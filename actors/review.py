@@ -50,6 +50,7 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
         task=all_told(
             told("Task", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
             told("Criteria", assignment.criteria),
+            told("The Engineer says", work.output[-4000:]),
             told("Linters have said", [f"{issue.file}:{issue.line}: {issue.message}" for issue in known[:50]]),
             told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
         ),

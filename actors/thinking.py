@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sylk_ray.llm import Models
 
 ResultT = TypeVar("ResultT", bound=msgspec.Struct)
+GRACE_S = 300.0
+"""For the call that the end of the time finds at work, and the last word."""
 
 _models: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[object, Models]] = weakref.WeakKeyDictionary()
 
@@ -59,7 +61,8 @@ async def think_as(
     spec = brief.assignment.thinking
     limits = ThinkingLimits(turns=spec.turns, tokens=spec.tokens, seconds=spec.seconds)
 
-    until = ctx.clock.now() + spec.seconds
+    # The last word is asked for when the time is over, and takes some itself.
+    until = ctx.clock.now() + spec.seconds + GRACE_S
 
     async def ask(number: int, request: Request) -> Reply:
         ctx.progress(f"the {role} thinks (turn {number})", task=brief.task)

@@ -20,6 +20,8 @@ from sylk_ray.sessions import JobRecord
 if TYPE_CHECKING:
     from sylk_ray.gateway.client import GatewayClient
 
+FRESH_S = 10.0
+"""An event that is older was decided upon, if nobody knows of it."""
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -93,27 +95,44 @@ def _ask(shell: Shell, client: GatewayClient, job_id: str, event: Event) -> None
     from sylk_ray.cli.inbox import decide
 
     data = event.data
-    if all(each["id"] != data["id"] for each in client.get(f"/jobs/{job_id}").get("asking", [])):
+    asked = client.get(f"/jobs/{job_id}").get("asking", [])
+    # What was asked just now the runtime may not have heard itself.
+    if time.time() - event.at > FRESH_S and all(each["id"] != data["id"] for each in asked):
         return
     question = data["asked"] == "question"
     print("", *(plain(line) for line in str(data["text"]).splitlines()), sep="\n", file=sys.stderr)
     prompt = "your answer: " if question else "carry this plan out? [y]es, [n]o, or say what should be different: "
-    print(f"\n{prompt}", end="", file=sys.stderr, flush=True)
-    said = sys.stdin.readline()
-    words = said.strip()
-    if not said:
-        shell.note(f"\nnot answered; `sylk inbox` shows it ({data['id']})")
-        return
+    _forget_typed()
+    words = ""
+    while not words:
+        print(f"\n{prompt}", end="", file=sys.stderr, flush=True)
+        said = sys.stdin.readline()
+        words = said.strip()
+        if not said:
+            shell.note(f"\nnot answered; `sylk inbox` shows it ({data['id']})")
+            return
     if question:
-        decision, text = ("answer", words) if words else ("deny", "")
-    elif words.lower() in ("y", "yes"):
+        decision, text = "answer", words
+    elif words.lower().rstrip(".!") in ("y", "yes", "ok", "okay", "approve", "approved"):
         decision, text = "approve", ""
     else:
-        decision, text = "deny", "" if words.lower() in ("", "n", "no") else words
+        decision, text = "deny", "" if words.lower().rstrip(".!") in ("n", "no") else words
     try:
         decide(client, str(data["id"]), decision, text)
     except SylkError as error:
         shell.note(f"that was not taken: {error.message}")
+
+
+def _forget_typed() -> None:
+    """What was typed before the question was no answer to it."""
+    try:
+        import termios
+
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    except (ImportError, OSError, ValueError, TypeError):
+        return
+    except Exception:  # termios.error is no OSError
+        return
 
 
 def _cancel(shell: Shell, client: GatewayClient, job_id: str) -> None:

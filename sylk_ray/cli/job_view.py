@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sylk_ray.cli.humanise import duration
 from sylk_ray.gateway.narration import plain, shortened, waiting_told
 from sylk_ray.messaging import Event
+from sylk_ray.sessions.records import PLANNING
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -67,8 +68,27 @@ class JobView:
             self.standing = "" if status == "running" else f"{status}: {told}"
         if event.kind == "job.cancelling":
             self.title += ", being cancelled"
-        if event.task:
+        if event.kind in ("plan.begun", "plan.made", "person.asked", "person.decided") or event.task == PLANNING:
+            self._planning(event, data)
+        elif event.task:
             self._apply_to(self._task(event.task), event, data)
+
+    def _planning(self, event: Event, data: dict[str, Any]) -> None:
+        match event.kind:
+            case "plan.begun":
+                self.standing = "the Architect plans"
+            case "task.progress":
+                self.standing = f"the Architect plans: {data.get('line', '')}"
+            case "plan.made":
+                self.standing, self.tasks = "", {}
+                for each in data.get("tasks", []):
+                    self._task(str(each.get("name")))
+            case "person.asked":
+                self.standing = f"waits for an answer: sylk inbox ({data.get('id')})"
+            case "person.decided":
+                self.standing = ""
+            case _:
+                pass
 
     def _task(self, name: str) -> TaskView:
         return self.tasks.setdefault(name, TaskView(name))

@@ -109,7 +109,10 @@ def _job_of(wanted: str, variables: list[str] | None, repo: Path | None) -> Job:
 
 
 def _is_said(wanted: str) -> bool:
-    return len(wanted.split()) > 1 and not wanted.endswith((".yaml", ".yml", ".json"))
+    if len(wanted.split()) < 2:
+        return False
+    # A name with blanks is one, where its folder is there.
+    return not (wanted.endswith((".yaml", ".yml", ".json")) and "/" in wanted and _is_there(Path(wanted).parent))
 
 
 def _is_there(path: Path) -> bool:

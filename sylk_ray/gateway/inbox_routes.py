@@ -14,7 +14,7 @@ from sylk_ray.gateway.answers import NotFound, answer, documented
 from sylk_ray.gateway.front import Front
 from sylk_ray.gateway.reach import front_of
 from sylk_ray.messaging import Address
-from sylk_ray.sessions import JobRecord
+from sylk_ray.sessions import JobRecord, JobState
 from sylk_ray.sessions.messages import GUIDE, ListJobs
 from sylk_ray.sessions.records import Asking
 
@@ -63,4 +63,5 @@ async def decide(asking: str, body: Decision, front: Reach) -> Response:
 
 async def _asked(front: Front) -> list[AskedByJob]:
     jobs = await front.ask(GUIDE, ListJobs())
-    return [AskedByJob(job.job_id, job.session, each) for job in jobs for each in job.asking]
+    at_work = [job for job in jobs if job.status in (JobState.RUNNING, JobState.PAUSED)]
+    return [AskedByJob(job.job_id, job.session, each) for job in at_work for each in job.asking]

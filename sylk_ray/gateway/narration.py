@@ -57,7 +57,8 @@ def shortened(text: object) -> list[str]:
 
 def _job_started(data: Data) -> list[str]:
     layers = " -> ".join(", ".join(layer) for layer in data.get("layers", []))
-    told = [f"job {data.get('name')} ({data.get('job')}) started on branch {data.get('branch')}: {layers}"]
+    told = [f"job {data.get('name')} ({data.get('job')}) started on branch {data.get('branch')}"]
+    told[0] += f": {layers}" if layers else ""
     told += [f"granted: its tools {line}" for line in grants_told(data.get("grants", {}))]
     return told + [f"note: {warning}" for warning in data.get("warnings", [])]
 

@@ -34,6 +34,8 @@ class Task(Spec):
     description: str = ""
     prompt: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] | None = None
     """What is wanted, in words: without ``engineer`` actions the Engineer's model does it."""
+    literal: bool = False
+    """Whether the prompt is meant as it stands; else what is between ``{{`` and ``}}`` is filled in."""
     criteria: tuple[str, ...] = ()
     """What has to hold when the task is done, for the models that judge it."""
     review: bool | None = None

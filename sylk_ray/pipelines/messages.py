@@ -32,6 +32,7 @@ class Assignment(Spec):
 
     description: str = ""
     prompt: str = ""
+    literal: bool = False
     criteria: tuple[str, ...] = ()
     thinks: tuple[str, ...] = ()
     """The roles whose model does their part, or what is left of it after what is declared."""

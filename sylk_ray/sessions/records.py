@@ -154,6 +154,10 @@ class Grants(msgspec.Struct, frozen=True):
     env: list[str] = []
 
 
+PLANNING = "architect-looks"
+"""What the Architect's part of a job is called, where tasks have their names; no task can have it."""
+
+
 class Asking(msgspec.Struct, frozen=True):
     """Something that a person is asked. ``until`` is Unix time in seconds; nobody waits any longer."""
 

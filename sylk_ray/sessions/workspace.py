@@ -144,6 +144,10 @@ class Workspace:
             )
         )
 
+    async def files(self, commit: str) -> frozenset[str]:
+        """All that are in a commit."""
+        return frozenset((await self._git.run("ls-tree", "-r", "--name-only", "-z", commit)).split("\0")) - {""}
+
     async def diff(self, base: str, commit: str, *, around: int = 5) -> str:
         """What a commit changed, to be read, with so many lines around each change."""
         options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty")

@@ -45,13 +45,17 @@ _GIT_LOOKS = frozenset(
 """All else that git does is done for the agents, not by them."""
 _FETCHES = frozenset({"curl", "wget"})
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node"})
+_TAKE_NUMBERS = frozenset({"timeout", "xargs", "nice"})
+_NUMBER = re.compile(r"[\d.]+[smhd]?")
 _PREFIXES = frozenset(
-    {"env", "command", "exec", "time", "nice", "stdbuf", "xargs", "builtin", "then", "do", "else", "!"}
+    {"env", "command", "exec", "time", "nice", "stdbuf", "xargs", "builtin", "timeout"}
+    | {"if", "then", "elif", "else", "while", "until", "do", "!"}
 )
 _SEPARATORS = frozenset({";", "&&", "||", "|", "&", "(", ")", "|&", ";;", "\n", "{", "}"})
-_BEYOND = ("/", "~", "$", "../")
+_BEYOND = ("/", "~", "$", "../", "./../")
 _MOST_NESTED = 4
-_DOCUMENT = re.compile(r"<<-?\s*\\?['\"]?(\w+)['\"]?")
+_SCRIPT = re.compile(r"-\w*c\w*")
+_DOCUMENT = re.compile(r"(?<!<)<<(?!<)-?\s*\\?['\"]?(\w+)['\"]?")
 
 
 def check_command(command: str) -> None:
@@ -71,8 +75,9 @@ def _check(command: str, depth: int) -> None:
             raise CommandRefused(f"what {'|'.join(sorted(_FETCHES))} brings is not run", hint="do without it")
         fetched = name in _FETCHES or (fetched and begun_by in ("|", "|&"))
         _check_one(name, arguments)
-        if name in _SHELLS and "-c" in arguments[:-1] and depth < _MOST_NESTED and name.endswith("sh"):
-            _check(arguments[arguments.index("-c") + 1], depth + 1)
+        script = next((at for at, each in enumerate(arguments[:-1]) if _SCRIPT.fullmatch(each)), None)
+        if name in _SHELLS and name.endswith("sh") and script is not None and depth < _MOST_NESTED:
+            _check(arguments[script + 1], depth + 1)
         elif name.endswith("sh") and name in _SHELLS and depth < _MOST_NESTED:
             for document in documents:
                 _check(document, depth + 1)
@@ -84,7 +89,7 @@ def _check_one(name: str, arguments: list[str]) -> None:
     if reason := _NEVER.get(name) or _NEVER.get(name.partition(".")[0]):
         raise CommandRefused(f"{name} is not run: {reason}")
     if name == "git":
-        verb = next((each for each in arguments if not each.startswith("-")), "")
+        verb = _verb(arguments)
         if verb and verb not in _GIT_LOOKS:
             raise CommandRefused(
                 f"git {verb} is not run: commits and branches are made for you",
@@ -99,6 +104,17 @@ def _check_one(name: str, arguments: list[str]) -> None:
             raise CommandRefused(f"rm of {wide[0]} is not run", hint="name the folder, relative to the worktree")
     if name in ("chmod", "chown") and any(each.startswith("/") for each in arguments):
         raise CommandRefused(f"{name} beyond the worktree is not run")
+
+
+def _verb(arguments: list[str]) -> str:
+    """What git is to do: the first word that neither is an option nor belongs to one."""
+    words = iter(arguments)
+    for word in words:
+        if word in ("-C", "-c", "--git-dir", "--work-tree"):
+            next(words, "")
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def _without_documents(command: str) -> tuple[str, list[str]]:
@@ -119,11 +135,20 @@ def _without_documents(command: str) -> tuple[str, list[str]]:
 
 
 def _words(command: str) -> list[str]:
-    lexer = shlex.shlex(command.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()<>")
+    """Operators, and words as they are written: with their quotes, so that one is not taken for the other."""
+    text = command.replace("\\\n", " ").replace("\n", " ; ")
+    lexer = shlex.shlex(text, posix=False, punctuation_chars=";&|()<>")
     lexer.whitespace_split = True
     lexer.commenters = ""
     try:
         return list(lexer)
+    except ValueError as problem:
+        raise CommandRefused(f"a shell could not read that: {problem}", hint="see to its quotes") from None
+
+
+def _unquoted(word: str) -> str:
+    try:
+        return "".join(shlex.split(word))
     except ValueError as problem:
         raise CommandRefused(f"a shell could not read that: {problem}", hint="see to its quotes") from None
 
@@ -138,7 +163,7 @@ def _simple_commands(words: list[str]) -> list[tuple[str, list[str]]]:
                 found.append((begun_by, current))
             begun_by, current = word, []
         else:
-            current.append(word)
+            current.append(_unquoted(word))
     if current:
         found.append((begun_by, current))
     return found
@@ -148,7 +173,7 @@ def _program(words: list[str]) -> tuple[str, list[str]]:
     """Its name without folders, and its arguments; assignments and what merely runs another are passed over."""
     rest = list(words)
     while rest and (rest[0] in _PREFIXES or ("=" in rest[0] and rest[0].partition("=")[0].isidentifier())):
-        rest.pop(0)
-        while rest and rest[0].startswith("-"):
+        runner = rest.pop(0)
+        while rest and (rest[0].startswith("-") or (runner in _TAKE_NUMBERS and _NUMBER.fullmatch(rest[0]))):
             rest.pop(0)
     return (PurePosixPath(rest[0]).name, rest[1:]) if rest else ("", [])

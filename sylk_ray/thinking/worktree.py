@@ -6,15 +6,17 @@ All are bounded by ``ToolContext``: paths are checked, programs confined.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
-from sylk_ray.errors import InputError
+from sylk_ray.errors import InputError, SylkError
 from sylk_ray.thinking.commands import check_command
+from sylk_ray.thinking.searching import lines_matching
 from sylk_ray.thinking.toolbox import Usable, usable
 from sylk_ray.tools import ToolContext, perform
 from sylk_ray.tools.files import is_binary, text_of
@@ -25,7 +27,6 @@ LINES = 400
 """Of a file, when not more are asked for."""
 LARGEST = 4 << 20
 """Bytes of a file that is read at all."""
-FOUND = 100
 LISTED = 300
 
 File = Annotated[str, Meta(description="A file, relative to the worktree.")]
@@ -63,8 +64,9 @@ def worktree_tools(tools: ToolContext, may_write: MayWrite = lambda path, before
         files: Annotated[str, Meta(description="A glob of the files to look in.")] = "**",
     ) -> str:
         """Find the lines that match a regular expression."""
-        found = await asyncio.to_thread(_found, tools.worktree, _compiled(pattern), files)
-        return "\n".join(found) or "no line matches"
+        _check_pattern(pattern)
+        paths = await asyncio.to_thread(_readable, tools.worktree, files)
+        return "\n".join(await lines_matching(tools.worktree, pattern, paths)) or "no line matches"
 
     async def write_file(path: File, content: Annotated[str, Meta(description="All of the file.")]) -> str:
         """Write a whole file, new or in place of what is there; folders are made."""
@@ -120,29 +122,23 @@ def _text(worktree: Path, path: str) -> str:
     return text_of(data, path)
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _check_pattern(pattern: str) -> None:
+    if "\0" in pattern:
+        raise InputError("a regular expression has no NUL in it")
     try:
-        return re.compile(pattern)
+        re.compile(pattern)
     except re.error as problem:
         raise InputError(f"{pattern!r} is no regular expression: {problem}") from None
 
 
-def _found(worktree: Path, pattern: re.Pattern[str], globs: str) -> list[str]:
+def _readable(worktree: Path, globs: str) -> list[str]:
+    """Files that are in the worktree when their links are followed."""
     found: list[str] = []
     for path in files_matching(worktree, globs):
-        for number, line in enumerate(_lines(worktree, path), 1):
-            if pattern.search(line):
-                if len(found) == FOUND:
-                    return [*found, "... and more: ask more narrowly"]
-                found.append(f"{path}:{number}: {line.strip()[:200]}")
+        with contextlib.suppress(SylkError):
+            resolve(worktree, path)
+            found.append(path)
     return found
-
-
-def _lines(worktree: Path, path: str) -> Iterable[str]:
-    try:
-        return _text(worktree, path).splitlines()
-    except InputError:
-        return ()
 
 
 def _permitted(may_write: MayWrite, worktree: Path, path: str, after: Callable[[str | None], str]) -> None:

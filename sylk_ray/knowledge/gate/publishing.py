@@ -24,10 +24,21 @@ from sylk_ray.knowledge.gate.views import Delta, View
 
 
 class Holder(msgspec.Struct):
-    """A reader that may hold a lease, by the writer's clock."""
+    """A reader that may hold leases, by the writer's clock."""
 
     confirmed: int
-    until: float
+    leases: list[tuple[int, float]] = []
+    """For each that it was granted, what who accepts it has: everything up to that version; and until when it lasts.
+    Both only grow."""
+
+    def may_deny(self, version: int, now: float) -> bool:
+        """Whether it may have accepted a lease without this version, which lasts still. One that it was granted with it
+        does not count, accepted or not: a reader that never accepts holds up nobody for longer than a lease."""
+        return self.confirmed < version and any(known < version and until > now for known, until in self.leases)
+
+    def longest(self, version: int) -> float:
+        """Until when such a lease lasts."""
+        return max((until for known, until in self.leases if known < version), default=float("-inf"))
 
 
 class Rebuilding:
@@ -150,12 +161,13 @@ class Publisher:
         if self._clock() < self._quiet_until:
             return False
         self._forget_expired()
-        return all(each.confirmed >= version for each in self._holders.values())
+        now = self._clock()
+        return not any(each.may_deny(version, now) for each in self._holders.values())
 
     def longest_wait_s(self, version: int) -> float:
         """After which it is acknowledged in any case, if no reader comes that has it not; 0 when it is."""
         now = self._clock()
-        waited_for = [each.until for each in self._holders.values() if each.confirmed < version]
+        waited_for = [each.longest(version) for each in self._holders.values() if each.confirmed < version]
         return max(0.0, *(until - now for until in (self._quiet_until, *waited_for)), 0.0)
 
     # Readers
@@ -166,9 +178,11 @@ class Publisher:
         version = asked.version if same else self.base
         deltas = tuple(each for each in self._view.deltas if each.version > version)
         confirmed = asked.version if asked.epoch == self.epoch else -1
-        holder = self._holders.setdefault(asked.reader, Holder(confirmed, 0.0))
+        holder = self._holders.setdefault(asked.reader, Holder(confirmed))
         holder.confirmed = max(holder.confirmed, confirmed)
-        holder.until = max(holder.until, self._clock() + self.terms.writer_s)
+        now = self._clock()
+        holder.leases = [lease for lease in holder.leases if lease[1] > now]
+        holder.leases.append((self.version, now + self.terms.writer_s))
         return Grant(asked.number, self.epoch, self.base, self.version, not same, deltas)
 
     def confirmed(self, said: Confirm) -> None:
@@ -179,7 +193,7 @@ class Publisher:
 
     def _forget_expired(self) -> None:
         now = self._clock()
-        self._holders = {name: each for name, each in self._holders.items() if each.until > now}
+        self._holders = {name: each for name, each in self._holders.items() if each.leases[-1][1] > now}
 
     # Rebuilding
 

@@ -15,6 +15,9 @@ from ray.exceptions import RayError
 
 from sylk_ray.runtime.cluster.transport import NAMESPACE
 
+PATIENCE_S = 10.0
+"""With a cell that hangs."""
+
 
 class RayShelf:
     """References go from actor to actor as results of a call, which is how Ray knows who still reads an object."""
@@ -38,8 +41,9 @@ class RayShelf:
     async def get(self, cell: str, name: str) -> memoryview | None:
         """Valid as long as it is held, also when the cell has died meanwhile."""
         try:
-            handle: Any = await asyncio.to_thread(ray.get_actor, cell, self._namespace)
-            found: Any = await handle.shelved.remote(name)
-            return memoryview(await found[0]) if found else None
-        except (RayError, ValueError):
+            async with asyncio.timeout(PATIENCE_S):
+                handle: Any = await asyncio.to_thread(ray.get_actor, cell, self._namespace)
+                found: Any = await handle.shelved.remote(name)
+                return memoryview(await found[0]) if found else None
+        except (RayError, ValueError, TimeoutError):
             return None

@@ -23,7 +23,6 @@ from sylk_ray.runtime import Agent, Context, Host, LocalTransport, MemoryJournal
 from sylk_ray.sessions import JobRecord, JobState
 from sylk_ray.sessions.messages import JobEnded, JobProgress
 from sylk_ray.sessions.workspace import Workspace
-from sylk_ray.tools.templates import render
 from tests.models import ModelServer, RoleScript, call
 from tests.unit.actors.test_thinking import Door
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
@@ -41,8 +40,11 @@ class FakeGuide(Agent[None]):
     role = "guide"
     ended: list[JobRecord] = []
 
+    known: list[JobRecord] = []
+
     @handler(concurrent=True)
-    async def progress(self, message: JobProgress, ctx: Context) -> None: ...
+    async def progress(self, message: JobProgress, ctx: Context) -> None:
+        self.known.append(message.record)
 
     @handler(concurrent=True)
     async def over(self, message: JobEnded, ctx: Context) -> None:
@@ -124,6 +126,13 @@ class World:
         asked = asking or (await self.until("person.asked"))["id"]
         return await self.host.ask(PERSON, ORCHESTRATOR, Decide(asked, decision, text, "ada"), timeout=10)
 
+    def die(self, address: Address) -> None:
+        """As with its cell: what it had not committed is gone."""
+        slot = self.host._slots.pop(address)
+        for task in slot.tasks():
+            task.cancel()
+        slot.agent._reminders.close()
+
     async def ended(self) -> JobRecord:
         async with asyncio.timeout(20):
             while not FakeGuide.ended:
@@ -141,6 +150,7 @@ class World:
 async def world(tmp_path: Path) -> AsyncGenerator[World]:
     FakeRouter.places, FakeRouter.events = {}, []
     FakeGuide.ended.clear()
+    FakeGuide.known.clear()
     FakePipeline.started.clear()
     made = World(tmp_path / "home", new_repository(tmp_path / "repo", {"readme.md": "# Sums\n"}))
     await made.workspace.create(git(made.repo, "rev-parse", "HEAD"))
@@ -210,6 +220,23 @@ async def test_what_nobody_answers_in_time_is_denied(world):
     record = await world.ended()
     assert (record.status, record.error.type) == (JobState.CANCELLED, "not_answered")
     assert "--yes" in record.error.hint
+
+
+async def test_the_guide_hears_at_once_what_is_asked_and_that_it_is_no_more(world):
+    await world.submit(architect=[QUESTION, PLAN])
+    asked = await world.until("person.asked")
+
+    async def heard(ids: list[str]) -> None:
+        async with asyncio.timeout(10):
+            while not FakeGuide.known or [each.id for each in FakeGuide.known[-1].asking] != ids:
+                await asyncio.sleep(0.01)
+
+    await heard([asked["id"]])
+    await world.decide("answer", "3.11")
+    again = await world.until("person.asked", 2)
+    await heard([again["id"]])
+    await world.decide("approve", asking=again["id"])
+    await heard([])
 
 
 async def test_a_decision_about_nothing_is_refused_and_harms_nothing(world):
@@ -295,6 +322,46 @@ async def test_an_orchestrator_that_dies_while_a_person_is_asked_goes_on(world):
     assert (await world.started()).brief.task == "add_total"
 
 
+async def test_an_orchestrator_that_dies_between_two_plans_goes_on(world):
+    other = call("finish", summary="Another.", tasks=[{**TASK, "name": "add_sum"}])
+    await world.submit(architect=[PLAN, other])
+    await world.decide("deny", "call it sum")
+    asked = await world.until("person.asked", 2)
+    assert "tasks" in world.workspace.directory.job_of("j-1").read_text()
+    world.die(ORCHESTRATOR)
+    await world.host.recover_session("s")
+    await world.decide("approve", asking=asked["id"])
+    assert (await world.started()).brief.task == "add_sum"
+    assert list(Job.model_validate_json(world.workspace.directory.job_of("j-1").read_bytes()).tasks) == ["add_sum"]
+
+
+async def test_until_a_plan_is_approved_the_jobs_file_is_as_it_was(world):
+    await world.submit(architect=[PLAN])
+    await world.until("person.asked")
+    assert Job.model_validate_json(world.workspace.directory.job_of("j-1").read_bytes()).needs_plan
+
+
+async def test_a_person_has_the_whole_time_again_when_nobody_could_answer(world):
+    await world.submit({"answer_within_s": 1.5}, architect=[PLAN])
+    await world.until("person.asked")
+    world.die(ORCHESTRATOR)
+    await asyncio.sleep(2)
+    await world.host.recover_session("s")
+    await world.decide("approve")
+    assert (await world.started()).brief.task == "add_total"
+
+
+async def test_a_paused_job_waits_for_an_answer_however_long(world):
+    await world.submit({"answer_within_s": 0.5}, architect=[PLAN])
+    await world.until("person.asked")
+    await world.host.ask(GUIDE, ORCHESTRATOR, PauseJob(), timeout=10)
+    await asyncio.sleep(1)
+    assert FakeGuide.ended == []
+    await world.host.ask(GUIDE, ORCHESTRATOR, ContinueJob(), timeout=10)
+    await world.decide("approve")
+    await world.started()
+
+
 async def test_an_architect_without_a_plan_fails_the_job_and_says_why(world):
     await world.submit()
     record = await world.ended()
@@ -304,9 +371,8 @@ async def test_an_architect_without_a_plan_fails_the_job_and_says_why(world):
 def test_what_a_model_writes_is_no_template():
     job = Job.model_validate({"name": "j", "request": "x"})
     planned = Planned(tasks=(PlannedTask("a", "Write {{ name }} and {% raw %}x{% endraw %}."),))
-    prompt = with_tasks(job, planned).tasks["a"].prompt
-    assert prompt is not None
-    assert render(prompt, {}) == "Write {{ name }} and {% raw %}x."
+    task = with_tasks(job, planned).tasks["a"]
+    assert (task.literal, task.prompt) == (True, planned.tasks[0].prompt)
 
 
 def test_a_plan_is_read_with_what_comes_after_what():

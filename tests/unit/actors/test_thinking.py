@@ -96,6 +96,7 @@ class World:
             prompt=made.prompt or "",
             criteria=made.criteria,
             thinks=made.thinks,
+            literal=made.literal,
             thinking=job.thinking,
             engineer=made.engineer,
             inspector=made.inspector,
@@ -134,6 +135,8 @@ class World:
 async def world(tmp_path: Path) -> AsyncGenerator[World]:
     FakeRouter.places, FakeRouter.events, Recorder.heard = {}, [], []
     files = {
+        "tests/empty.py": "",
+        "tests/conftest.py": "X = 1\n",
         "readme.md": "# Sums\n",
         "pytest.ini": "[pytest]\n",
         "tests/test_old.py": "def test_old():\n    assert 1\n",
@@ -214,9 +217,9 @@ async def test_a_tester_changes_no_code_and_takes_no_test_away(world):
     tries = [
         call("write_file", path="total.py", content="def total(values):\n    return 3\n"),
         call("run_command", command="echo 'def total(v): return 3' > total.py"),
-        call("finish", summary="ok", command="true"),
+        call("finish", summary="ok", command="pytest"),
         call("run_command", command="git show HEAD:total.py > total.py; echo > tests/test_old.py"),
-        call("finish", summary="ok", command="true"),
+        call("finish", summary="ok", command="pytest"),
         call(
             "write_file",
             path="tests/test_old.py",
@@ -233,19 +236,100 @@ async def test_a_tester_changes_no_code_and_takes_no_test_away(world):
     assert "def test_new" in world.file(merge, "tests/test_old.py")
 
 
-async def test_a_tester_that_gives_up_leaves_nothing_behind(world):
-    brief = world.brief()
+def short(brief: Brief, turns: int = 3) -> Brief:
     assignment = msgspec.json.decode(brief.assignment_json)
-    assignment["thinking"]["turns"] = 3
-    brief = msgspec.structs.replace(brief, assignment_json=msgspec.json.encode(assignment).decode())
+    assignment["thinking"]["turns"] = turns
+    return msgspec.structs.replace(brief, assignment_json=msgspec.json.encode(assignment).decode())
+
+
+async def test_what_a_tester_left_that_may_not_go_in_fails_the_attempt(world):
     ruin = call("run_command", command="echo 'def total(v): return 3' > total.py")
-    merge = await world.run(
-        brief,
+    forced = call("finish", summary="x", command="pytest")
+    failed = await world.run(
+        short(world.brief()), engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=[ruin, ruin, forced]
+    )
+    assert isinstance(failed, PipelineFailed)
+    assert (failed.error.type, "total.py is no test" in failed.error.message) == ("tests_unusable", True)
+
+
+@pytest.mark.parametrize(
+    ("moves", "told"),
+    [
+        ([call("run_command", command="rm tests/test_old.py")], "lines of tests/test_old.py are gone"),
+        ([call("run_command", command="rm tests/empty.py")], "lines of tests/empty.py are gone"),
+        (
+            [
+                call(
+                    "write_file",
+                    path="tests/test_old.py",
+                    content=f"import pytest\npytestmark = pytest.mark.skip\n{OLD}",
+                )
+            ],
+            "a test that is not run shows nothing",
+        ),
+        ([call("write_file", path="conftest.py", content="collect_ignore_glob = ['*']\n")], "a test that is not run"),
+        ([call("write_file", path="tests/conftest.py", content="X = 1\nY = 2\n")], "tests/conftest.py says how tests"),
+    ],
+)
+async def test_a_tester_cannot_weaken_tests(world, moves, told):
+    await world.run(
+        engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=[*moves, call("finish", summary="ok", command="pytest")]
+    )
+    assert told in world.script.told("tester", 3)[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [("true", "true runs no tests"), ("pytest || true", "one command alone"), ("pytest; exit 0", "one command alone")],
+)
+async def test_a_command_whose_exit_code_is_not_the_tests_will_not_do(world, command, told):
+    await world.run(
+        engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=[call("finish", summary="ok", command=command)]
+    )
+    assert told in world.script.told("tester", 2)[0]
+
+
+async def test_declared_tests_are_run_beside_the_new_ones(world):
+    wrong = call("write_file", path="tests/test_total.py", content="def test_total():\n    assert 1\n")
+    command = f"{sys.executable} -m pytest -q tests/test_total.py"
+    brief = world.brief("{prompt: Add up., tester: {run: test ! -e tests/test_total.py}, write_tests: true}")
+    failed = await world.run(
+        msgspec.structs.replace(brief, max_loops=0),
         engineer=[WRITTEN, DONE],
         inspector=[APPROVED],
-        tester=[ruin, ruin, call("finish", summary="x", command="true")],
+        tester=[wrong, call("finish", summary="ok", command=command)],
     )
-    assert "return sum(values)" in world.file(merge, "total.py")
+    assert isinstance(failed, PipelineFailed)
+    assert failed.error.type == "tests_failed"
+
+
+async def test_an_engineer_that_has_done_nothing_fails_the_attempt(world):
+    failed = await world.run(engineer=[call("finish", summary="no", unfinished=["all of it: no access"])])
+    assert isinstance(failed, PipelineFailed)
+    assert (failed.error.type, "all of it: no access" in failed.error.message) == ("not_done", True)
+
+
+async def test_what_is_not_done_is_told_to_the_inspector(world):
+    await world.run(
+        engineer=[WRITTEN, call("finish", summary="half", unfinished=["the docs"])], inspector=[APPROVED], tester=TESTED
+    )
+    assert "not done: the docs" in world.script.requests("inspector")[0].messages[0].text
+
+
+async def test_at_a_limit_what_there_is_goes_on(world):
+    moves = [WRITTEN, call("list_files"), call("finish", summary="as far as it went")]
+    merge = await world.run(short(world.brief()), engineer=moves, inspector=[APPROVED], tester=TESTED)
+    assert isinstance(merge, MergeWork | PipelineFailed)
+    assert "it was ended by a limit: turns" in world.script.requests("inspector")[0].messages[0].text
+
+
+async def test_a_prompt_is_filled_in_unless_it_is_literal(world):
+    await world.run(world.brief("{prompt: 'Say {{ 1 + 1 }}.'}"), engineer=[])
+    assert "Say 2." in world.script.requests("engineer")[0].messages[0].text
+    Recorder.heard.clear()
+    brief = msgspec.structs.replace(world.brief("{prompt: 'Say {{ x }}.', literal: true}"), attempt=2)
+    await world.run(brief, engineer=[])
+    assert "Say {{ x }}." in world.script.requests("engineer")[0].messages[0].text
 
 
 async def test_declared_and_thinking_roles_mix(world):

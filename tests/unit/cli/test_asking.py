@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,8 +54,8 @@ RECORD = {
 }  # fmt: skip
 
 
-def asked(kind: str = "plan") -> Event:
-    return Event("person.asked", "s-1", "", {"id": "a-1", "asked": kind, "text": "1. do it"}, 1, 0.0)
+def asked(kind: str = "plan", at: float = 0.0) -> Event:
+    return Event("person.asked", "s-1", "", {"id": "a-1", "asked": kind, "text": "1. do it"}, 1, at)
 
 
 FINISHED = Event("job.finished", "s-1", "", {"status": "succeeded", "record": RECORD}, 2, 0.0)
@@ -75,10 +76,10 @@ def watch(monkeypatch, tmp_path):
         ("plan", "y\n", "approve", ""),
         ("plan", "YES\n", "approve", ""),
         ("plan", "n\n", "deny", ""),
-        ("plan", "\n", "deny", ""),
+        ("plan", "\n\nok\n", "approve", ""),
         ("plan", "without a new dependency\n", "deny", "without a new dependency"),
         ("question", "3.11\n", "answer", "3.11"),
-        ("question", "\n", "deny", ""),
+        ("question", "\n 3.11 \n", "answer", "3.11"),
     ],
 )
 def test_what_is_typed_is_what_is_decided(watch, capsys, kind, typed, decision, text):
@@ -94,6 +95,12 @@ def test_what_was_decided_before_is_not_asked(watch):
     client = Client(asked(), FINISHED, asking=())
     watch(client, "y\n")
     assert client.posted == []
+
+
+def test_what_the_runtime_has_not_heard_of_yet_is_asked(watch):
+    client = Client(asked(at=time.time()), FINISHED, asking=())
+    watch(client, "y\n")
+    assert len(client.posted) == 1
 
 
 def test_without_an_answer_it_stays_in_the_inbox(watch, capsys):

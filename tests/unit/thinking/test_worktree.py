@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sylk_ray.thinking import Toolbox, worktree_tools
+from sylk_ray.thinking import Toolbox, searching, worktree_tools
 from sylk_ray.thinking.toolbox import LONGEST
 
 EVERYTHING = frozenset({"filesystem.read", "filesystem.write", "shell"})
@@ -120,3 +121,28 @@ async def test_tools_are_described_for_a_model(context):
 def test_reading_alone_is_what_a_role_without_more_is_offered(context: Any, tmp_path: Path) -> None:
     offered = Toolbox(worktree_tools(context), frozenset({"filesystem.read"})).offered()
     assert [tool.name for tool in offered] == ["read_file", "list_files", "search_files"]
+
+
+async def test_an_expression_that_takes_for_ever_is_ended_and_holds_nothing_up(use, worktree, monkeypatch):
+    monkeypatch.setattr(searching, "PATIENCE_S", 1.0)
+    (worktree / "x.txt").write_text("a" * 40 + "\n")
+    beats = 0
+
+    async def beat() -> None:
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.05)
+            beats += 1
+
+    beating = asyncio.create_task(beat())
+    answer = await use("search_files", pattern="(a+)+$b")
+    beating.cancel()
+    assert answer.failed
+    assert "took longer" in answer.text
+    assert beats >= 5
+
+
+async def test_nothing_is_found_through_a_link_that_leads_out(use, worktree, tmp_path):
+    (tmp_path / "secret.txt").write_text("hidden words")
+    (worktree / "link.txt").symlink_to(tmp_path / "secret.txt")
+    assert (await use("search_files", pattern="hidden")).text == "no line matches"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from sylk_ray.knowledge.gate import Publisher, Reader, Snapshot, View
-from sylk_ray.knowledge.gate.publishing import Holder
+from sylk_ray.knowledge.gate import Publisher, Reader, Renew, Snapshot, View
 
 from .world import TERMS, World, WrongNo, wander
 
@@ -152,9 +152,9 @@ class IgnoresDrift(Publisher):
     """Its clock may be quicker than a reader's, and it counts as long as they do."""
 
     def granted(self, asked):
-        known = self._holders.get(asked.reader, Holder(0, 0.0)).until
         grant = super().granted(asked)
-        self._holders[asked.reader].until = max(known, self._clock() + self.terms.duration_s)
+        leases = self._holders[asked.reader].leases
+        leases[-1] = (leases[-1][0], self._clock() + self.terms.duration_s)
         return grant
 
 
@@ -164,6 +164,15 @@ class TakesGrantsForConfirmed(Publisher):
     def granted(self, asked):
         grant = super().granted(asked)
         self._holders[asked.reader].confirmed = self.version
+        return grant
+
+
+class CountsNoEarlierLease(Publisher):
+    """It looks at the last lease alone, which may never have been accepted, and forgets the one before."""
+
+    def granted(self, asked):
+        grant = super().granted(asked)
+        del self._holders[asked.reader].leases[:-1]
         return grant
 
 
@@ -181,6 +190,7 @@ FLAWED_WRITERS = [
     LosesDeltas,
     IgnoresDrift,
     TakesGrantsForConfirmed,
+    CountsNoEarlierLease,
     DoesNotWaitForReaders,
 ]
 
@@ -194,3 +204,20 @@ def test_a_protocol_with_a_flaw_is_found_out(flawed):
         except WrongNo:
             return
     pytest.fail("3,000 courses of events did not show it")
+
+
+def test_a_reader_that_accepts_nothing_holds_a_write_up_for_one_lease_and_no_longer():
+    now = [100.0]
+    publisher = Publisher(np.empty(0, dtype=np.uint64), clock=lambda: now[0], owners_gone=True)
+    terms = publisher.terms
+    publisher.granted(Renew("r", 1))
+    publisher.publish([7])
+    version = publisher.version
+    for number in range(2, 5):
+        assert not publisher.acknowledged(version)
+        now[0] += terms.renew_every_s
+        publisher.granted(Renew("r", number))
+    now[0] += terms.renew_every_s
+    assert publisher.acknowledged(version)
+    assert publisher.longest_wait_s(version) == 0
+    assert publisher.readers == 1

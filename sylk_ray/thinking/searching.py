@@ -1,0 +1,66 @@
+"""Lines that match a regular expression which a stranger wrote: in a process that can be ended, for such an expression
+can take for ever, and Python's would hold up everything else meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sylk_ray.errors import InputError
+
+PATIENCE_S = 20.0
+_PROGRAM = """
+import re, sys
+most, largest, longest = 100, 4 << 20, 200
+names = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").split("\\0")
+pattern, found = re.compile(names.pop(0)), 0
+out = open(1, "w", encoding="utf-8", errors="replace")
+for name in filter(None, names):
+    try:
+        with open(name, "rb") as file:
+            data = file.read(largest + 1)
+    except OSError:
+        continue
+    if len(data) > largest or b"\\0" in data[:8192]:
+        continue
+    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+        if pattern.search(line):
+            if found == most:
+                out.write("... and more: ask more narrowly\\n")
+                sys.exit()
+            found += 1
+            out.write(f"{name}:{number}: {line.strip()[:longest]}\\n")
+    out.flush()
+"""
+
+
+async def lines_matching(worktree: Path, pattern: str, paths: Sequence[str]) -> list[str]:
+    """``path:line: text`` of the first hundred, in files whose paths were checked. Raises InputError when it takes
+    longer than ``PATIENCE_S``."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        _PROGRAM,
+        cwd=worktree,
+        env={},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    given = "\0".join([pattern, *paths]).encode("utf-8", "surrogateescape")
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            output, _ = await process.communicate(given)
+    except TimeoutError:
+        raise InputError(
+            f"looking for {pattern!r} took longer than {PATIENCE_S:g} s", hint="ask for something simpler"
+        ) from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return output.decode("utf-8", "replace").splitlines()
