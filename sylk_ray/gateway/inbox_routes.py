@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import Annotated, Literal
 
 import msgspec
@@ -19,6 +21,8 @@ from sylk_ray.sessions.messages import GUIDE, ListJobs
 from sylk_ray.sessions.records import Asking
 
 Reach = Annotated[Front, Depends(front_of)]
+
+HEARD_WITHIN_S = 2.0
 
 routes = APIRouter(prefix="/inbox", tags=["people"])
 
@@ -50,7 +54,12 @@ async def inbox(front: Reach) -> Response:
 @routes.post("/{asking}", responses=documented(JobRecord))
 async def decide(asking: str, body: Decision, front: Reach) -> Response:
     """Approve, deny or answer; a denial with a text asks for another plan."""
-    found = [each for each in await _asked(front) if each.asking.id.startswith(asking)]
+    until = time.monotonic() + HEARD_WITHIN_S
+    while not (found := [each for each in await _asked(front) if each.asking.id.startswith(asking)]):
+        # Whoever follows the job may know of it before the Guide has heard.
+        if time.monotonic() >= until:
+            break
+        await asyncio.sleep(0.1)
     if len(found) > 1:
         raise InputError(f"{asking} can mean {', '.join(each.asking.id for each in found)}", hint="give the whole id")
     if not found:
