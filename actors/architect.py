@@ -10,9 +10,11 @@ import msgspec
 from msgspec import Meta
 from pydantic import ValidationError
 
-from actors.codebase_tools import codebase_tools
+from actors.knowledge_messages import ask_codebase
 from actors.planning_messages import MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
+from actors.skills.librarian import librarian_skills
 from actors.thinking import all_told, think_as, told
+from sylk_ray.codebase.requests import AnyAnswer, AnyRequest
 from sylk_ray.errors import SylkError
 from sylk_ray.jobs import Job
 from sylk_ray.messaging import Address, Message
@@ -23,10 +25,12 @@ from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.records import PLANNING, ErrorRecord
-from sylk_ray.thinking import Matter, Toolbox, prompt, worktree_tools
-from sylk_ray.thinking.toolbox import Permission
+from sylk_ray.skills import Permission
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
 
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "search"})
+LOOKS_UP = frozenset({"search_code", "find_symbol", "find_usages"})
+"""Of a Librarian's skills: they look into the repository as it is indexed, which may be a little behind."""
 
 
 class PlannedTask(msgspec.Struct, frozen=True):
@@ -83,6 +87,9 @@ class Architect(Working):
         async def check(planned: Planned) -> str:
             return _wrong(planned, job)
 
+        async def look(request: AnyRequest) -> AnyAnswer:
+            return await ask_codebase(ctx.ask, request, cell=ctx.cell)
+
         matter = Matter(
             system=prompt("architect").text,
             task=all_told(told("Request", job.request or ""), *(told("Said since", each) for each in message.said)),
@@ -90,8 +97,8 @@ class Architect(Working):
             about="Give the plan, or a question. Call it once.",
         )
         async with _looking(brief, ctx):
-            tools = worktree_tools(tool_context(brief, ctx, "architect"))
-            toolbox = Toolbox([*tools, *codebase_tools(ctx, brief.repo)], GRANTED)
+            code = [each for each in librarian_skills(look, brief.repo) if each.name in LOOKS_UP]
+            toolbox = Toolbox([*IN_A_WORKTREE, *code], GRANTED, Bench(tool_context(brief, ctx, "architect")))
             planned, _ = await think_as(self, brief, matter, toolbox, ctx, check=check)
         return planned
 

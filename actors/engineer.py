@@ -20,8 +20,9 @@ from sylk_ray.pipelines.messages import EngineerDone, Implement, Inspect, SendBa
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import Loops
-from sylk_ray.thinking import Matter, Toolbox, prompt, worktree_tools
-from sylk_ray.thinking.toolbox import Permission, shortened
+from sylk_ray.skills import Permission
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
+from sylk_ray.thinking.toolbox import shortened
 from sylk_ray.tools import ActionResult, perform, render, render_action
 from sylk_ray.tools.specs import Action
 
@@ -147,7 +148,7 @@ class Engineer(Worker):
             ),
             result=Engineered,
         )
-        toolbox = Toolbox(worktree_tools(tools), GRANTED)
+        toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tools))
         done, outcome = await think_as(self, brief, matter, toolbox, ctx, check=check)
         unfinished = [*done.unfinished, *([] if outcome.whole else [f"it was ended by a limit: {outcome.ended}"])]
         await ctx.publish("engineer.result", task=brief.task, summary=done.summary, unfinished=unfinished)

@@ -17,9 +17,10 @@ from sylk_ray.errors import SylkError
 from sylk_ray.pipelines import Brief, Work, Worker
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context
-from sylk_ray.thinking import Matter, Toolbox, prompt, worktree_tools
+from sylk_ray.skills import Permission
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
 from sylk_ray.thinking.commands import CommandRefused, check_command
-from sylk_ray.thinking.toolbox import Permission, shortened
+from sylk_ray.thinking.toolbox import shortened
 
 _FOLDER = re.compile(r"(^|/)(tests?|specs?|__tests__|Tests)/")
 _NAME = re.compile(
@@ -75,7 +76,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
             return f"a test that is not run shows nothing: leave out {skipped[:100]}"
         return ""
 
-    def may_write(path: str, before: str | None, after: str) -> str:
+    def may_write(path: str) -> str:
         return "" if is_test(path) else "you write tests, and this is none; the code is the Engineer's"
 
     before = await workspace.files(head)
@@ -90,7 +91,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         result=Proved,
         about="Say how it went. Call it once, when the tests are written and have run.",
     )
-    toolbox = Toolbox(worktree_tools(tool_context(brief, ctx, "tester"), may_write), GRANTED)
+    toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tool_context(brief, ctx, "tester"), may_write))
     proved, _ = await think_as(worker, brief, matter, toolbox, ctx, check=check)
     if problem := await ctx.step("look at the tests", check, proved, result=str):
         # The last word of a model at its limit is not checked, and what it left may not go in.

@@ -12,8 +12,9 @@ from actors.thinking import all_told, think_as, told
 from sylk_ray.pipelines import Brief, Work, Worker
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context
-from sylk_ray.thinking import Matter, Toolbox, prompt, worktree_tools
-from sylk_ray.thinking.toolbox import Permission, shortened
+from sylk_ray.skills import Permission
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
+from sylk_ray.thinking.toolbox import shortened
 from sylk_ray.tools import Issue
 from sylk_ray.tools.specs import Severity
 
@@ -57,7 +58,7 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
         result=Review,
         about="Give your review. Call it once, when you have seen all that you need.",
     )
-    toolbox = Toolbox(worktree_tools(tool_context(brief, ctx, "inspector")), GRANTED)
+    toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tool_context(brief, ctx, "inspector")))
     found, _ = await think_as(worker, brief, matter, toolbox, ctx)
     return [_issue(each) for each in found.issues]
 

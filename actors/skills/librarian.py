@@ -19,7 +19,7 @@ from actors.skills.librarian_files import LOOKING_AT_FILES
 from actors.skills.librarian_graph import DEPENDING
 from actors.skills.librarian_names import NAMING
 from actors.skills.librarian_search import SEARCHING
-from sylk_ray.skills import Skill
+from sylk_ray.skills import Permission, Skill
 
 LIBRARIAN_SKILLS: tuple[Skill, ...] = (*NAMING, *SEARCHING, *LOOKING_AT_FILES, *DEPENDING)
 """Called with a LibrarianContext."""
@@ -37,7 +37,8 @@ def librarian_skills(ask: Ask, root: str, elsewhere: Elsewhere | None = None) ->
     ``root`` is the absolute path of an indexed folder; ``elsewhere`` are the domains beside it that can be asked.
     """
     bound = _Bound(ask, root, elsewhere or {})
-    return tuple(msgspec.structs.replace(each, function=_with(each, bound)) for each in LIBRARIAN_SKILLS)
+    needs = frozenset[Permission]({"search"})
+    return tuple(msgspec.structs.replace(each, function=_with(each, bound), needs=needs) for each in LIBRARIAN_SKILLS)
 
 
 def _with(skill: Skill, bound: _Bound) -> Any:

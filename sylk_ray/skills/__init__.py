@@ -43,7 +43,7 @@ from sylk_ray.skills.errors import (
 )
 from sylk_ray.skills.installed import load_installed
 from sylk_ray.skills.loader import Change, Disclosure, SkillLoader, TokenBudget
-from sylk_ray.skills.model import Parameter, Skill, Tier
+from sylk_ray.skills.model import Parameter, Permission, Skill, Tier
 from sylk_ray.skills.problems import SkillProblem
 from sylk_ray.skills.registry import Registry
 from sylk_ray.skills.repository import load_repository
@@ -60,6 +60,7 @@ __all__ = [
     "InvalidSkill",
     "OverBudget",
     "Parameter",
+    "Permission",
     "Registry",
     "Skill",
     "SkillContext",

@@ -7,9 +7,11 @@ import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, get_args
 
+import msgspec
+
 from sylk_ray.skills.docstrings import parse
 from sylk_ray.skills.errors import DuplicateSkill, InvalidSkill
-from sylk_ray.skills.model import Skill, Tier
+from sylk_ray.skills.model import Permission, Skill, Tier
 from sylk_ray.skills.parameters import Unsuitable, arguments_of, schema_and_parameters
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
@@ -17,12 +19,19 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 
 
 def skill(
-    *, domain: str, keywords: Iterable[str] = (), tier: Tier = "domain", only_looks: bool = False, name: str = ""
+    *,
+    domain: str,
+    keywords: Iterable[str] = (),
+    tier: Tier = "domain",
+    only_looks: bool = False,
+    needs: Iterable[Permission] = (),
+    name: str = "",
 ) -> Callable[[Callable[..., Awaitable[Any]]], Skill]:
     """Make an async function whose first parameter is a context a Skill; raises InvalidSkill or DuplicateSkill.
 
     A text that has one of the ``keywords`` (words or phrases, in any case), or the skill's name, loads it; one that
-    ``only_looks`` may even be used because of them, where no model decides.
+    ``only_looks`` may even be used because of them, where no model decides. What it ``needs`` is granted to agents that
+    think (``sylk_ray.thinking``).
     """
 
     def define(function: Callable[..., Awaitable[Any]]) -> Skill:
@@ -30,6 +39,7 @@ def skill(
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         try:
             made = _define(function, called, place, domain, keywords, tier, only_looks)
+            made = msgspec.structs.replace(made, needs=frozenset(needs))
         except Unsuitable as problem:
             raise InvalidSkill(f"{place}: the skill {called!r}: {problem.message}", hint=problem.hint) from None
         _refuse_a_second(function, made)

@@ -12,6 +12,10 @@ Tier = Literal["core", "domain", "specialised"]
 """Core skills are always loaded, domain skills with their subject, specialised ones when they are asked for."""
 
 
+Permission = Literal["filesystem.read", "filesystem.write", "shell", "network", "search", "database", "install"]
+"""What a skill may need to be granted where a model calls it."""
+
+
 class Parameter(msgspec.Struct, frozen=True):
     """One argument of a skill; ``schema`` is its JSON schema."""
 
@@ -36,6 +40,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """``file:line`` of the function."""
     only_looks: bool = False
     """Whether it changes nothing; such a skill may be used because a keyword of it was said."""
+    needs: frozenset[Permission] = frozenset()
     function: Callable[..., Awaitable[Any]]
     """Takes a context, and the parameters by their names."""
     arguments: type[BaseModel]

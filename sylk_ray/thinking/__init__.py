@@ -5,7 +5,7 @@
     class Done(msgspec.Struct):
         summary: str
 
-    toolbox = Toolbox(worktree_tools(tools), granted=frozenset({"filesystem.read", "filesystem.write"}))
+    toolbox = Toolbox(IN_A_WORKTREE, frozenset({"filesystem.read", "filesystem.write"}), Bench(tools))
     outcome = await think(
         Matter(system=prompt("engineer").text, task="Add a --json flag.", result=Done),
         toolbox, ask=ask, use=toolbox.use, limits=ThinkingLimits(turns=40), window=32_768,
@@ -14,27 +14,25 @@
 
 ``ask`` brings a request to a model and ``use`` uses a tool; an agent passes functions that make a step of each, so that
 after a crash the same conversation goes on where it was. The loop itself keeps nothing, and does the same again when it
-is given the same replies. It knows no agent, no Ray and no provider.
+is given the same replies. It knows no agent, no Ray and no provider. A tool is a skill (``sylk_ray.skills``).
 """
 
 from sylk_ray.thinking.loop import think
 from sylk_ray.thinking.model import Ended, Matter, Outcome, ThinkingLimits
 from sylk_ray.thinking.prompts import Prompt, prompt
-from sylk_ray.thinking.toolbox import Answer, Permission, Toolbox, Usable, usable
-from sylk_ray.thinking.worktree import worktree_tools
+from sylk_ray.thinking.toolbox import Answer, Toolbox
+from sylk_ray.thinking.worktree import IN_A_WORKTREE, Bench
 
 __all__ = [
+    "IN_A_WORKTREE",
     "Answer",
+    "Bench",
     "Ended",
     "Matter",
     "Outcome",
-    "Permission",
     "Prompt",
     "ThinkingLimits",
     "Toolbox",
-    "Usable",
     "prompt",
     "think",
-    "usable",
-    "worktree_tools",
 ]

@@ -1,4 +1,4 @@
-"""The tools of a model in a worktree: to look, to change files, and to run commands.
+"""What a model can do in a worktree: to look, to change files, and to run commands.
 
 All are bounded by ``ToolContext``: paths are checked, programs confined.
 """
@@ -9,15 +9,16 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta
+from pydantic import Field
 
 from sylk_ray.errors import InputError, SylkError
+from sylk_ray.skills import skill
 from sylk_ray.thinking.commands import check_command
 from sylk_ray.thinking.searching import lines_matching
-from sylk_ray.thinking.toolbox import Usable, usable
 from sylk_ray.tools import ToolContext, perform
 from sylk_ray.tools.files import is_binary, text_of
 from sylk_ray.tools.paths import files_matching, resolve
@@ -29,85 +30,121 @@ LARGEST = 4 << 20
 """Bytes of a file that is read at all."""
 LISTED = 300
 
-File = Annotated[str, Meta(description="A file, relative to the worktree.")]
-MayWrite = Callable[[str, str | None, str], str]
-"""Given a path, what is there and what is to be there: why that may not be; empty if it may."""
+MayWrite = Callable[[str], str]
+"""Given a path: why it may not be written; empty if it may."""
 
 
-def worktree_tools(tools: ToolContext, may_write: MayWrite = lambda path, before, after: "") -> list[Usable]:
-    """All of them; which an agent has is for its permissions to say."""
+@dataclass(frozen=True)
+class Bench:
+    """Where the skills work. ``may_write`` is asked about files; what commands change is for others to look at."""
 
-    async def read_file(
-        path: File,
-        from_line: Annotated[int, Meta(ge=1, description="The first line.")] = 1,
-        to_line: Annotated[int, Meta(ge=0, description="The last line; 0 for as many as are shown at once.")] = 0,
-    ) -> str:
-        """Read a file, or lines of it. Lines come with their numbers, which are not a part of the file."""
-        lines = (await asyncio.to_thread(_text, tools.worktree, path)).splitlines()
-        last = min(to_line or from_line + LINES - 1, len(lines))
-        if from_line > max(len(lines), 1):
-            raise InputError(f"{path} has {len(lines)} lines")
-        shown = "\n".join(f"{number:>5} {line}" for number, line in enumerate(lines[from_line - 1 : last], from_line))
-        more = f"\n... {len(lines) - last} more lines; ask for from_line={last + 1}" if last < len(lines) else ""
-        return f"{shown}{more}" if lines else "(the file is empty)"
+    tools: ToolContext
+    may_write: MayWrite = lambda path: ""
 
-    async def list_files(
-        pattern: Annotated[str, Meta(description="A glob as in .gitignore, for example src/**/*.py.")] = "**",
-    ) -> str:
-        """List files of the worktree by a glob."""
-        found = await asyncio.to_thread(files_matching, tools.worktree, pattern)
-        more = f"\n... {len(found) - LISTED} more" if len(found) > LISTED else ""
-        return "\n".join(found[:LISTED]) + more if found else "there are none"
+    def check(self, path: str) -> None:
+        """Raises InputError."""
+        if refused := self.may_write(path):
+            raise InputError(f"{path} may not be changed: {refused}")
 
-    async def search_files(
-        pattern: Annotated[str, Meta(description="A regular expression, as in Python.")],
-        files: Annotated[str, Meta(description="A glob of the files to look in.")] = "**",
-    ) -> str:
-        """Find the lines that match a regular expression."""
-        _check_pattern(pattern)
-        paths = await asyncio.to_thread(_readable, tools.worktree, files)
-        return "\n".join(await lines_matching(tools.worktree, pattern, paths)) or "no line matches"
 
-    async def write_file(path: File, content: Annotated[str, Meta(description="All of the file.")]) -> str:
-        """Write a whole file, new or in place of what is there; folders are made."""
-        await asyncio.to_thread(_permitted, may_write, tools.worktree, path, lambda before: content)
-        return (await perform(Write(path=path, content=content, allow_no_change=True), tools)).summary
+@skill(domain="file_ops", only_looks=True, needs=("filesystem.read",))
+async def read_file(
+    ctx: Bench, path: str, from_line: Annotated[int, Field(ge=1)] = 1, to_line: Annotated[int, Field(ge=0)] = 0
+) -> str:
+    """Read a file, or lines of it. Lines come with their numbers, which are not a part of the file.
 
-    async def edit_file(
-        path: File,
-        old: Annotated[str, Meta(min_length=1, description="Text that is in the file exactly once.")],
-        new: Annotated[str, Meta(description="What is to be there instead.")],
-    ) -> str:
-        """Replace one exact text of a file by another."""
-        await asyncio.to_thread(
-            _permitted, may_write, tools.worktree, path, lambda before: (before or "").replace(old, new, 1)
-        )
-        return (await perform(Edit(path=path, old=old, new=new, allow_no_change=True), tools)).summary
+    Args:
+        path: A file, relative to the worktree.
+        from_line: The first line.
+        to_line: The last line; 0 for as many as are shown at once.
+    """
+    lines = (await asyncio.to_thread(_text, ctx.tools.worktree, path)).splitlines()
+    last = min(to_line or from_line + LINES - 1, len(lines))
+    if from_line > max(len(lines), 1):
+        raise InputError(f"{path} has {len(lines)} lines")
+    shown = "\n".join(f"{number:>5} {line}" for number, line in enumerate(lines[from_line - 1 : last], from_line))
+    more = f"\n... {len(lines) - last} more lines; ask for from_line={last + 1}" if last < len(lines) else ""
+    return f"{shown}{more}" if lines else "(the file is empty)"
 
-    async def delete_file(path: File) -> str:
-        """Delete a file."""
-        await asyncio.to_thread(_permitted, may_write, tools.worktree, path, lambda before: "")
-        return (await perform(Delete(path=path), tools)).summary
 
-    async def run_command(
-        command: Annotated[str, Meta(min_length=1, description="For /bin/sh, run in the worktree.")],
-        timeout_s: Annotated[float, Meta(gt=0, le=3600, description="How long it may take.")] = 120.0,
-    ) -> str:
-        """Run a shell command in the worktree. It cannot write elsewhere, and has no network."""
-        check_command(command)
-        done = await tools.run(("/bin/sh", "-c", command), timeout_s=timeout_s, artifact="model")
-        how = f"killed by its {done.killed_by} limit" if done.killed_by else f"exit code {done.exit_code}"
-        return f"{how}\n{done.output.strip()}" if done.output.strip() else f"{how}, no output"
+@skill(domain="file_ops", only_looks=True, needs=("filesystem.read",))
+async def list_files(ctx: Bench, pattern: str = "**") -> str:
+    """List files of the worktree by a glob.
 
-    return [
-        usable(read_file, "filesystem.read", looks=True),
-        usable(list_files, "filesystem.read", looks=True),
-        usable(search_files, "filesystem.read", looks=True),
-        usable(write_file, "filesystem.write"),
-        usable(edit_file, "filesystem.write"),
-        usable(delete_file, "filesystem.write"),
-        usable(run_command, "shell"),
-    ]
+    Args:
+        pattern: A glob as in .gitignore, for example src/**/*.py.
+    """
+    found = await asyncio.to_thread(files_matching, ctx.tools.worktree, pattern)
+    more = f"\n... {len(found) - LISTED} more" if len(found) > LISTED else ""
+    return "\n".join(found[:LISTED]) + more if found else "there are none"
+
+
+@skill(domain="search", only_looks=True, needs=("filesystem.read",))
+async def search_files(ctx: Bench, pattern: str, files: str = "**") -> str:
+    """Find the lines that match a regular expression.
+
+    Args:
+        pattern: A regular expression, as in Python.
+        files: A glob of the files to look in.
+    """
+    _check_pattern(pattern)
+    worktree = ctx.tools.worktree
+    paths = await asyncio.to_thread(_readable, worktree, files)
+    return "\n".join(await lines_matching(worktree, pattern, paths)) or "no line matches"
+
+
+@skill(domain="file_ops", needs=("filesystem.write",))
+async def write_file(ctx: Bench, path: str, content: str) -> str:
+    """Write a whole file, new or in place of what is there; folders are made.
+
+    Args:
+        path: A file, relative to the worktree.
+        content: All of it.
+    """
+    ctx.check(path)
+    return (await perform(Write(path=path, content=content, allow_no_change=True), ctx.tools)).summary
+
+
+@skill(domain="file_ops", needs=("filesystem.write",))
+async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=1)], new: str) -> str:
+    """Replace one exact text of a file by another.
+
+    Args:
+        path: A file, relative to the worktree.
+        old: Text that is in the file exactly once.
+        new: What is to be there instead.
+    """
+    ctx.check(path)
+    return (await perform(Edit(path=path, old=old, new=new, allow_no_change=True), ctx.tools)).summary
+
+
+@skill(domain="file_ops", needs=("filesystem.write",))
+async def delete_file(ctx: Bench, path: str) -> str:
+    """Delete a file.
+
+    Args:
+        path: A file, relative to the worktree.
+    """
+    ctx.check(path)
+    return (await perform(Delete(path=path), ctx.tools)).summary
+
+
+@skill(domain="bash", needs=("shell",))
+async def run_command(ctx: Bench, command: str, timeout_s: Annotated[float, Field(gt=0, le=3600)] = 120.0) -> str:
+    """Run a shell command in the worktree. It cannot write elsewhere, and has no network.
+
+    Args:
+        command: For /bin/sh.
+        timeout_s: How long it may take.
+    """
+    check_command(command)
+    done = await ctx.tools.run(("/bin/sh", "-c", command), timeout_s=timeout_s, artifact="model")
+    how = f"killed by its {done.killed_by} limit" if done.killed_by else f"exit code {done.exit_code}"
+    return f"{how}\n{done.output.strip()}" if done.output.strip() else f"{how}, no output"
+
+
+IN_A_WORKTREE = (read_file, list_files, search_files, write_file, edit_file, delete_file, run_command)
+"""Called with a Bench; which of them an agent has is for its permissions to say."""
 
 
 def _text(worktree: Path, path: str) -> str:
@@ -139,13 +176,3 @@ def _readable(worktree: Path, globs: str) -> list[str]:
             resolve(worktree, path)
             found.append(path)
     return found
-
-
-def _permitted(may_write: MayWrite, worktree: Path, path: str, after: Callable[[str | None], str]) -> None:
-    file = resolve(worktree, path)
-    try:
-        before = _text(worktree, path) if file.is_file() else None
-    except InputError:
-        before = ""
-    if refused := may_write(path, before, after(before)):
-        raise InputError(f"{path} may not be changed so: {refused}")

@@ -12,7 +12,8 @@ from msgspec import Meta
 
 from sylk_ray.errors import InputError
 from sylk_ray.llm import Reply, Request, ToolCall, ToolResult, Usage, User
-from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think, usable
+from sylk_ray.skills import skill
+from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think
 
 
 class Done(msgspec.Struct):
@@ -34,7 +35,8 @@ class World:
         self.at_once = 0
         self.most_at_once = 0
 
-        async def read(name: str = "a") -> str:
+        @skill(domain="x", only_looks=True, needs=("filesystem.read",))
+        async def read(ctx: object, name: str = "a") -> str:
             """Read."""
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
@@ -42,23 +44,20 @@ class World:
             self.at_once -= 1
             return self.text
 
-        async def write(text: str) -> str:
+        @skill(domain="x", needs=("filesystem.write",))
+        async def write(ctx: object, text: str) -> str:
             """Write."""
             if not text:
                 raise InputError("there is nothing to write", hint="say something")
             self.text = text
             return "written"
 
-        async def fetch(url: str) -> str:
+        @skill(domain="x", needs=("network",))
+        async def fetch(ctx: object, url: str) -> str:
             """Fetch."""
             raise AssertionError("it is not permitted")
 
-        tools = [
-            usable(read, "filesystem.read", looks=True),
-            usable(write, "filesystem.write"),
-            usable(fetch, "network"),
-        ]
-        self.toolbox = Toolbox(tools, frozenset({"filesystem.read", "filesystem.write"}))
+        self.toolbox = Toolbox([read, write, fetch], frozenset({"filesystem.read", "filesystem.write"}))
 
     async def ask(self, number: int, request: Request) -> Reply:
         assert number == len(self.requests) + 1

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sylk_ray.thinking import Toolbox, searching, worktree_tools
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Toolbox, searching
 from sylk_ray.thinking.toolbox import LONGEST
 
 EVERYTHING = frozenset({"filesystem.read", "filesystem.write", "shell"})
@@ -17,7 +16,7 @@ EVERYTHING = frozenset({"filesystem.read", "filesystem.write", "shell"})
 
 @pytest.fixture
 def use(context) -> Any:
-    toolbox = Toolbox(worktree_tools(context), EVERYTHING)
+    toolbox = Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context))
 
     async def call(name: str, /, **arguments: Any) -> Any:
         return await toolbox.use(name, arguments)
@@ -87,10 +86,10 @@ async def test_a_flood_of_output_is_bounded(use):
 
 
 async def test_what_the_role_may_not_write_it_does_not(context, worktree):
-    def only_new(path: str, before: str | None, after: str) -> str:
-        return "" if before is None else "it is there already"
+    def only_new(path: str) -> str:
+        return "it is there already" if (worktree / path).exists() else ""
 
-    toolbox = Toolbox(worktree_tools(context, only_new), EVERYTHING)
+    toolbox = Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context, only_new))
     (worktree / "old.py").write_text("x = 1\n")
     assert not (await toolbox.use("write_file", {"path": "new.py", "content": "y\n"})).failed
     for name, given in [("write_file", {"content": ""}), ("edit_file", {"old": "x", "new": "y"}), ("delete_file", {})]:
@@ -109,7 +108,7 @@ async def test_files_that_are_no_text_are_told(use, worktree):
 
 
 async def test_tools_are_described_for_a_model(context):
-    tools = {tool.name: tool for tool in Toolbox(worktree_tools(context), EVERYTHING).offered()}
+    tools = {tool.name: tool for tool in Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context)).offered()}
     assert set(tools) == {
         "read_file", "list_files", "search_files", "write_file", "edit_file", "delete_file", "run_command"
     }  # fmt: skip
@@ -118,8 +117,8 @@ async def test_tools_are_described_for_a_model(context):
     assert all(field.get("description") for tool in tools.values() for field in tool.parameters["properties"].values())
 
 
-def test_reading_alone_is_what_a_role_without_more_is_offered(context: Any, tmp_path: Path) -> None:
-    offered = Toolbox(worktree_tools(context), frozenset({"filesystem.read"})).offered()
+def test_reading_alone_is_what_a_role_without_more_is_offered() -> None:
+    offered = Toolbox(IN_A_WORKTREE, frozenset({"filesystem.read"})).offered()
     assert [tool.name for tool in offered] == ["read_file", "list_files", "search_files"]
 
 
