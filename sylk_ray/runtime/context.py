@@ -203,7 +203,7 @@ class Context:
         event = Event(kind, self.address.session, task, data, at=now, trace=current_trace(), by=by, priority=priority)
         effects = self._effects
         if effects is not None and not effects.sealed:
-            effects.events.append(event)
+            effects.publish(event)
         else:
             await self._host.publish(self.address, event)
 

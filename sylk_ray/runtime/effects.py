@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections import Counter
+from collections.abc import Generator
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from sylk_ray.messaging import Address, Event, Message
@@ -20,6 +23,9 @@ class Told(NamedTuple):
     envelope: Envelope | None = None
 
 
+_step: ContextVar[tuple[Effects, list[Event]] | None] = ContextVar("the step at work, and its events", default=None)
+
+
 class Effects:
     """One run of one handler. ``sealed`` once it has committed: whoever still holds its context speaks for itself."""
 
@@ -34,6 +40,27 @@ class Effects:
         self.sealed = False
         self._names: Counter[str] = Counter()
         self._asked: Counter[str] = Counter()
+
+    def publish(self, event: Event) -> None:
+        """For the history, with what it is a part of: the step that is at work here, or the handler's commit."""
+        step = _step.get()
+        events = step[1] if step is not None and step[0] is self else self.events
+        events.append(event)
+
+    @contextlib.contextmanager
+    def within_step(self) -> Generator[list[Event]]:
+        """What is published meanwhile, here and in what is begun here, is of one step; others may be at work."""
+        events: list[Event] = []
+        token = _step.set((self, events))
+        try:
+            yield events
+        finally:
+            _step.reset(token)
+
+    def take_events(self) -> list[Event]:
+        """Those of no step so far."""
+        events, self.events = self.events, []
+        return events
 
     def step_name(self, name: str) -> str:
         """A name that no other step of this handler has: the second ``x`` is ``x #2``, in each run the same."""

@@ -87,19 +87,25 @@ class Steps:
         trace = current_trace()
         await self._journal.begin_step(self._agent, message_id, name, before, trace)
         error: SylkError | None = None
-        try:
-            result = await self._tried(function, arguments, retry)
-            outcome = Outcome(msgspec.Raw(encode_body(result)))
-        except Fenced:
-            raise
-        except SylkError as raised:
-            error, result = raised, None
-            outcome = Outcome(failure=Failure.of(raised))
+        with effects.within_step() as published:
+            try:
+                result = await self._tried(function, arguments, retry)
+                outcome = Outcome(msgspec.Raw(encode_body(result)))
+            except Fenced:
+                raise
+            except SylkError as raised:
+                error, result = raised, None
+                outcome = Outcome(failure=Failure.of(raised))
         after = await mark() if mark is not None else ""
         encoded = msgspec.msgpack.encode(outcome)
-        events = tuple(effects.events)
-        await self._journal.finish_step(self._agent, message_id, name, encoded, after, events)
-        del effects.events[: len(events)]
+        # Taken before they are written: another step of the handler may be finished meanwhile.
+        before_it = effects.take_events()
+        events = (*before_it, *published)
+        try:
+            await self._journal.finish_step(self._agent, message_id, name, encoded, after, events)
+        except BaseException:
+            effects.events[:0] = before_it
+            raise
         if events:
             self._happened(self._agent.session)
         assert effects.steps is not None

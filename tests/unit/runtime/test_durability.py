@@ -65,6 +65,10 @@ class Work(Message, frozen=True):
     """Three steps; the second waits at the gate."""
 
 
+class WorkTogether(Message, frozen=True):
+    """Two steps at once; the first waits at the gate when the second has ended."""
+
+
 class BookState(msgspec.Struct):
     lines: list[str] = []
 
@@ -136,6 +140,17 @@ class Book(Agent[BookState]):
 
         for what in ("first", "second", "third"):
             self.state.lines.append(await ctx.step("work", do, what, mark=mark, undo=undo, result=str))
+
+    @handler()
+    async def work_together(self, message: WorkTogether, ctx: Context) -> None:
+        async def do(what: str) -> str:
+            await ctx.publish("step", what=what)
+            self.done.append(what)
+            if what == "slow":
+                await self.gate.wait()
+            return what.upper()
+
+        self.state.lines += await asyncio.gather(*(ctx.step(what, do, what, result=str) for what in ("slow", "quick")))
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         self.failures.append(str(error))
@@ -241,6 +256,25 @@ async def test_a_finished_step_is_not_done_again_and_a_cut_off_one_is_undone_fir
     assert Book.done == ["first", "second", "second", "third"]
     assert Book.undone == ["after 1"]
     assert [event.data["what"] for event in await b.journal_of("s").events(0)] == ["first", "second", "third"]
+
+
+async def test_what_a_step_tells_is_written_with_it_and_with_no_other_that_is_at_work(world):
+    a = world.hosts["a"]
+    await a.journal_of("s").commit(_mail_to_one(WorkTogether()))
+    await a.recover_session("s")
+
+    async def told() -> list[str]:
+        return [event.data["what"] for event in await a.journal_of("s").events(0)]
+
+    await until(told, bool)
+    assert (sorted(Book.done), await told()) == (["quick", "slow"], ["quick"])
+    await world.crash("a")
+    Book.gate.set()
+    b = await world.cell("b", router="b", fenced=("a",))
+    await b.recover_session("s")
+    assert await until(lambda: lines(b, ONE), bool) == ["SLOW", "QUICK"]
+    assert [event.data["what"] for event in await b.journal_of("s").events(0)] == ["quick", "slow"]
+    assert sorted(Book.done) == ["quick", "slow", "slow"]
 
 
 async def test_a_step_that_failed_fails_the_same_way_again(world):
