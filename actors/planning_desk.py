@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from abc import abstractmethod
+from typing import Literal
 
 import msgspec
 
@@ -78,13 +79,13 @@ class PlanningDesk(TaskDesk):
         if job.policy.approval == "auto":
             await self._carry_plan_out("policy", ctx)
         else:
-            await self._ask_person("plan", message.told, "architect", ctx)
+            await self._ask_person("plan", message.told, ctx)
 
     @handler()
     async def plan_question(self, message: PlanQuestion, ctx: Context) -> None:
         """Ask a person."""
         if self._awaited(message.job_id, message.round) is not None:
-            await self._ask_person("question", message.question, "architect", ctx)
+            await self._ask_person("question", message.question, ctx)
 
     @handler()
     async def plan_failed(self, message: PlanFailed, ctx: Context) -> None:
@@ -118,19 +119,13 @@ class PlanningDesk(TaskDesk):
             await self._finish(JobState.CANCELLED, ctx, ErrorRecord("denied", f"{what} by {message.who or 'a person'}"))
         return self._ledger.record
 
-    async def _ask_person(self, kind: str, text: str, by: str, ctx: Context) -> None:
+    async def _ask_person(self, kind: Literal["plan", "question"], text: str, ctx: Context) -> None:
         now = ctx.clock.now()
-        asking = Asking(
-            id=f"a-{secrets.token_hex(3)}",
-            kind="plan" if kind == "plan" else "question",
-            text=text,
-            by=by,
-            at=now,
-            until=now + self._job.policy.answer_within_s,
-        )
+        until = now + self._job.policy.answer_within_s
+        asking = Asking(id=f"a-{secrets.token_hex(3)}", kind=kind, text=text, by="architect", at=now, until=until)
         self._ledger.change(asking=[asking], waiting=f"for an answer: sylk inbox ({asking.id})")
         self._asked_changed()
-        await ctx.publish("person.asked", id=asking.id, asked=asking.kind, text=text, role=by, until=asking.until)
+        await ctx.publish("person.asked", id=asking.id, asked=asking.kind, text=text, role=asking.by, until=until)
 
     async def _decided(self, asking: Asking, decision: str, text: str, who: str, ctx: Context) -> None:
         left = [each for each in self._asking if each.id != asking.id]

@@ -92,9 +92,9 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         about="Say how it went. Call it once, when the tests are written and have run.",
     )
     toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tool_context(brief, ctx, "tester"), may_write))
-    proved, _ = await think_as(worker, brief, matter, toolbox, ctx, check=check)
-    if problem := await ctx.step("look at the tests", check, proved, result=str):
-        # The last word of a model at its limit is not checked, and what it left may not go in.
+    proved, outcome = await think_as(worker, brief, matter, toolbox, ctx, check=check)
+    # The last word of a model at its limit was not checked, and what it left may not go in.
+    if not outcome.whole and (problem := await ctx.step("look at the tests", check, proved, result=str)):
         raise TestsUnusable(f"the tests that were written cannot be used: {problem}", hint="see `sylk logs`")
     await ctx.publish("tester.tests", task=brief.task, summary=proved.summary, command=proved.command)
     return await committed(brief, work.base, work.output, ctx), proved.command

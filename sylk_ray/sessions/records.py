@@ -168,7 +168,6 @@ class Asking(msgspec.Struct, frozen=True):
     """The role that asks."""
     at: float
     until: float
-    options: list[str] = []
 
 
 class JobRecord(msgspec.Struct, frozen=True):
