@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from sylk_ray.sessions import JobRecord
 
 
+class NoSuchJobFile(InputError):
+    """Neither a job file nor a request."""
+
+    code = "no_such_job_file"
+
+
 JobOrRequest = Annotated[
     str, typer.Argument(metavar="JOB.yaml|REQUEST", help="The job file, or in words what is to be done.")
 ]
@@ -60,9 +66,11 @@ def submit(
 
       sylk submit "Add a --json flag to the report command, with tests" --repo .
     """
-    from sylk_ray.cli.lifecycle import Wanted, bring_up
+    from sylk_ray.cli.lifecycle import Wanted, bring_up, find_running
     from sylk_ray.cli.results import accepted_document, record_of, standing_told
+    from sylk_ray.config import load_settings
     from sylk_ray.gateway.client import GatewayClient
+    from sylk_ray.jobs import check_models
     from sylk_ray.sessions.repository import inspect_repository
 
     shell = Shell(home, json)
@@ -70,6 +78,9 @@ def submit(
     if yes:
         job = job.model_copy(update={"policy": job.policy.model_copy(update={"approval": "auto"})})
     asyncio.run(inspect_repository(Path(job.repo)))
+    if find_running(shell.home) is None:
+        # What would be started has these settings: there is no need to start it to be refused.
+        check_models(job, load_settings(home=shell.home))
     state, _ = bring_up(shell.home, Wanted(), shell.note)
     client = GatewayClient(shell.home)
     through_ray = bool(state.dashboard_url) and not direct
@@ -100,6 +111,9 @@ def _job_of(wanted: str, variables: list[str] | None, repo: Path | None) -> Job:
     """Of a file, or of a request: what is no file, and has the form of none. Raises JobProblems and WrongVariable."""
     path = Path(wanted)
     if "\n" not in wanted and (_is_there(path) or not _is_said(wanted)):
+        if not path.suffix and not _is_there(path):
+            hint = 'a request in words has more than one: sylk submit "Add a --json flag to the report command"'
+            raise NoSuchJobFile(f"there is no job file {wanted}", hint=hint)
         return read_job(path, variables, repo)
     from sylk_ray.jobs import Job
 

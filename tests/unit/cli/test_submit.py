@@ -8,7 +8,9 @@ import signal
 
 import pytest
 
+from sylk_ray.cli import submit
 from sylk_ray.cli.state import RuntimeState, write_state
+from sylk_ray.errors import SylkError
 from sylk_ray.gateway.door import door_path
 from sylk_ray.messaging import Event
 from sylk_ray.sessions import JobState
@@ -204,3 +206,52 @@ def test_when_the_runtime_is_ended_following_ends_with_1_and_says_what_to_do(sta
     assert "error: the runtime was ended before job j-1 was over" in errors
     assert "`sylk up` and `sylk resume j-1` let it go on" in errors
     assert gateway.heard_of("/jobs/j-1/cancel") == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_request"),
+    [
+        ("Add a --json flag to the report command, with tests", True),
+        ("Fix package.json", True),
+        ("Add a key to config.yaml", True),
+        ("two\nlines", True),
+        ("word " * 2000, True),
+        ("job.yaml", False),
+        ("nowhere/job.yaml", False),
+        ("word", False),
+    ],
+)
+def test_what_is_no_job_file_and_has_the_form_of_none_is_a_request(tmp_path, monkeypatch, wanted, is_request):
+    monkeypatch.chdir(tmp_path)
+    if not is_request:
+        with pytest.raises(SylkError, match="job file"):
+            submit._job_of(wanted, None, tmp_path)
+        return
+    job = submit._job_of(wanted, None, tmp_path)
+    assert (job.request, job.tasks, job.repo, job.needs_plan) == (wanted.strip(), {}, str(tmp_path), True)
+
+
+def test_a_file_with_blanks_in_its_name_is_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my job.yaml").write_text("name: a\ntasks: {t: {engineer: [run: make]}}\n")
+    assert submit._job_of("my job.yaml", None, tmp_path).request is None
+    (tmp_path / "jobs").mkdir()
+    with pytest.raises(SylkError, match="cannot be read"):
+        submit._job_of("jobs/my other.yaml", None, tmp_path)
+
+
+def test_a_request_is_sent_as_a_job_without_tasks(sylk, gateway, repo):
+    gateway.say(STARTED, an_ending(JobState.SUCCEEDED))
+    assert sylk("submit", "Add a flag, please", "--repo", repo, "--yes")[0] == 0
+    [sent] = gateway.heard_of("/jobs")
+    assert (sent["job"]["request"], sent["job"]["tasks"]) == ("Add a flag, please", {})
+    assert (sent["job"]["policy"]["approval"], sent["job"]["name"]) == ("auto", "add-a-flag-please")
+
+
+def test_a_request_without_a_model_starts_no_runtime_to_be_refused(sylk, home, repo):
+    door_path(home).unlink(missing_ok=True)
+    (home / "runtime.json").unlink(missing_ok=True)
+    code, _, errors = sylk("submit", "Add a flag, please", "--repo", repo)
+    assert code == 2
+    assert "needs a model, and none is configured" in errors
+    assert "starting" not in errors
