@@ -9,7 +9,7 @@ from typing import Any, Generic
 
 import msgspec
 
-from sylk_ray.llm import Reply, Request, Tool, ToolCall, ToolResult, Turn, Usage, User
+from sylk_ray.llm import ContextTooLong, Reply, Request, Tool, ToolCall, ToolResult, Turn, Usage, User
 from sylk_ray.thinking.model import Ended, Matter, Outcome, ResultT, ThinkingLimits
 from sylk_ray.thinking.repeats import Repeats
 from sylk_ray.thinking.schemas import schema_of
@@ -78,7 +78,12 @@ class _Thinking(Generic[ResultT]):
 
     async def run(self) -> Outcome[ResultT]:
         while (ended := self._at_limit()) is None:
-            reply = await self._reply((*self._toolbox.offered(), self._finish))
+            try:
+                reply = await self._reply((*self._toolbox.offered(), self._finish))
+            except ContextTooLong:
+                if not self._window.shrink(self._turns):
+                    raise
+                continue
             result = await self._take(reply)
             if result is not None:
                 return self._outcome(result, "done")

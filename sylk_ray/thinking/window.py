@@ -20,8 +20,8 @@ _SHORT = 400
 
 
 class Window:
-    """Of ``tokens``; without a number nothing is ever left out. What is left out stays so: a provider caches a
-    conversation up to where it changes."""
+    """Of ``tokens``; without a number nothing is left out before a provider says that it is too long. What is left out
+    stays so: a provider caches a conversation up to where it changes."""
 
     def __init__(self, tokens: int | None) -> None:
         self._tokens = tokens
@@ -52,6 +52,12 @@ class Window:
             return False
         self._leave_out(turns, LEFT * self._tokens)
         return self._size(turns) > TOO_FULL * self._tokens
+
+    def shrink(self, turns: Sequence[Turn]) -> bool:
+        """Leave out all that can be, because it was too long whatever we thought; whether there was anything."""
+        before = len(self._left_out)
+        self._leave_out(turns, 0)
+        return len(self._left_out) > before
 
     def _leave_out(self, turns: Sequence[Turn], down_to: float) -> None:
         results = [place for place, turn in enumerate(turns) if isinstance(turn, ToolResult)]

@@ -11,7 +11,7 @@ import pytest
 from msgspec import Meta
 
 from sylk_ray.errors import InputError
-from sylk_ray.llm import Reply, Request, ToolCall, ToolResult, Usage, User
+from sylk_ray.llm import ContextTooLong, Reply, Request, ToolCall, ToolResult, Usage, User
 from sylk_ray.skills import skill
 from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think
 
@@ -280,3 +280,19 @@ async def test_a_conversation_that_does_not_fit_any_more_is_ended():
     counted = [msgspec.structs.replace(each, usage=Usage(100, 10, estimated=True)) for each in written]
     outcome = await World(*counted, FINISH).think(window=20_000)
     assert outcome.ended == "window"
+
+
+async def test_what_the_provider_finds_too_long_is_made_shorter_once_more():
+    def too_long(request: Request) -> Reply:
+        raise ContextTooLong("it has more than 8192 tokens")
+
+    written = [calls(("write", {"text": f"{n} " + "word " * 200}), ("read", {})) for n in range(4)]
+    world = World(*written, too_long, FINISH)
+    outcome = await world.think()
+    assert outcome.whole
+    told = [turn.text for turn in world.requests[5].messages if isinstance(turn, ToolResult)]
+    assert sum("are left out here" in text for text in told) == 2
+    assert all("left out" not in text for text in told[-4:])
+
+    with pytest.raises(ContextTooLong):
+        await World(too_long).think()
