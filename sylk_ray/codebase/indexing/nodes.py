@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from sylk_ray.codebase.chunks import Chunk, cut, stands_alone
@@ -9,7 +11,7 @@ from sylk_ray.codebase.outline import Outline, Symbol, SymbolKind
 from sylk_ray.codebase.roles import Role, role_of
 from sylk_ray.knowledge.encoding import ALSO_MEANT
 from sylk_ray.knowledge.model import Domain, Node, NodeType
-from sylk_ray.knowledge.words import counted_identifiers
+from sylk_ray.knowledge.words import identifiers
 
 _TYPES = {
     SymbolKind.FUNCTION: NodeType.FUNCTION,
@@ -106,7 +108,8 @@ def of_a_file(outline: Outline) -> str:
 
 def spoken_of(text: str) -> str:
     """What a file speaks of most: this counts for what it means, and not for its words."""
-    return " ".join(word for word, _ in counted_identifiers(text).most_common(_SAID))
+    # Counted here and forgotten: nobody asks for a whole file's again.
+    return " ".join(word for word, _ in Counter(identifiers(text)).most_common(_SAID))
 
 
 def _file(scope: str, id: str, outline: Outline, text: str, common: dict[str, object]) -> Node:
