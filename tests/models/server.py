@@ -84,6 +84,10 @@ class ModelServer:
                 return self._answer(request)
             return self._script.pop(0) if self._script else says("hello")
 
+    def complains_of(self, body: dict[str, Any]) -> Fault | None:
+        """What a server of its kind finds wrong with a body."""
+        return None
+
     def due(self) -> Fault | None:
         """The fault of this request."""
         with self._lock:
@@ -109,7 +113,7 @@ class ModelServer:
                 anthropic = self.path.endswith("/messages")
                 request = wire.from_anthropic(body) if anthropic else wire.from_openai(body)
                 server.asked.append(Asked(self.path, dict(self.headers.items()), body, request))
-                fault = server.due()
+                fault = server.complains_of(body) or server.due()
                 if isinstance(fault, Status):
                     self._refuse(fault)
                     return

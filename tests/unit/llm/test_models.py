@@ -157,7 +157,10 @@ async def test_a_finished_call_can_be_kept_in_a_journal(server):
 
 
 async def test_calls_at_the_same_time_learn_together_what_a_server_does_not_take(server):
-    server.faults = [Status(400, "json_schema is not supported")] * 2
+    """In which order they are refused and ask again is chance."""
+    server.complains_of = lambda body: (
+        Status(400, "json_schema is not supported") if "response_format" in body else None
+    )
     server.pieces_for = lambda request: says('{"name": "Rome", "people": 3}')
     models = World(server).models
     request = Request(messages=(User("which?"),), output_schema=CITY)
