@@ -7,13 +7,12 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import signal
 import tempfile
-from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from sylk_ray.errors import SylkError
+from sylk_ray.programs import run_program
 
 _QUIET = (
     *("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"),
@@ -66,60 +65,25 @@ class Git:
 
     async def try_run(self, *arguments: str, stdin: bytes | None = None) -> tuple[int, str, str]:
         """The command's exit code, output and errors. A cancelled wait lets the command come to its end first."""
-        started: list[Process] = []
-        running = asyncio.ensure_future(self._communicate(arguments, stdin, started))
+        command = ("git", *self._where, *_QUIET, *arguments)
+        environment = {**_environment(), **self._environment}
         try:
-            async with asyncio.timeout(LIMIT_S):
-                code, output, errors = await asyncio.shield(running)
-        except (asyncio.CancelledError, TimeoutError) as ended:
-            cancelled = isinstance(ended, asyncio.CancelledError)
-            await _end(started, running, patience_s=PATIENCE_S if cancelled else 0)
-            if not cancelled:
-                raise GitFailed(
-                    f"git {' '.join(arguments[:3])} in {self.directory} did not end within {LIMIT_S} s",
-                    hint="a filter or a network file system may hang: try the command by hand",
-                ) from None
-            raise
+            # Gently: killed half-way it leaves lock files in the person's repository, and git then refuses to work
+            # there. Most commands end by themselves in milliseconds, and on SIGTERM it removes its locks.
+            done = await run_program(
+                command, cwd=self.directory, env=environment, stdin=stdin, limit_s=LIMIT_S, patience_s=PATIENCE_S
+            )
+        except TimeoutError:
+            raise GitFailed(
+                f"git {' '.join(arguments[:3])} in {self.directory} did not end within {LIMIT_S} s",
+                hint="a filter or a network file system may hang: try the command by hand",
+            ) from None
         # A name that is no UTF-8 is shown escaped: records and messages hold text only.
-        return code, output.decode(errors="backslashreplace"), errors.decode(errors="replace")
-
-    async def _communicate(
-        self, arguments: tuple[str, ...], stdin: bytes | None, started: list[Process]
-    ) -> tuple[int, bytes, bytes]:
-        """To be shielded from its start: asyncio kills a process at once whose start is cancelled."""
-        process = await asyncio.create_subprocess_exec(
-            "git",
-            *self._where,
-            *_QUIET,
-            *arguments,
-            cwd=self.directory,
-            env={**_environment(), **self._environment},
-            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
-        started.append(process)
-        output, errors = await process.communicate(stdin)
-        assert process.returncode is not None
-        return process.returncode, output, errors
+        return done.returncode, done.stdout.decode(errors="backslashreplace"), done.stderr.decode(errors="replace")
 
     async def line(self, *arguments: str) -> str:
         """The command's output without the line's end."""
         return (await self.run(*arguments)).rstrip("\n")
-
-
-async def _end(started: list[Process], running: asyncio.Future[tuple[int, bytes, bytes]], *, patience_s: float) -> None:
-    """End git, gently: killed half-way it leaves lock files in the person's repository, and git then refuses to
-    work there. Most commands end by themselves in milliseconds, and on SIGTERM it removes its locks."""
-    for signal_number, seconds in ((None, patience_s), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
-        if signal_number is not None:
-            for process in started:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal_number)
-        done, _ = await asyncio.wait([running], timeout=seconds)
-        if done:
-            return
 
 
 @contextlib.asynccontextmanager

@@ -3,12 +3,13 @@ can take for ever, and Python's would hold up everything else meanwhile."""
 
 from __future__ import annotations
 
-import asyncio
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from sylk_ray.errors import InputError
+from sylk_ray.programs import run_program
 
 PATIENCE_S = 20.0
 _PROGRAM = """
@@ -39,28 +40,18 @@ for name in filter(None, names):
 async def lines_matching(worktree: Path, pattern: str, paths: Sequence[str]) -> list[str]:
     """``path:line: text`` of the first hundred, in files whose paths were checked. Raises InputError when it takes
     longer than ``PATIENCE_S``."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-S",
-        "-c",
-        _PROGRAM,
-        cwd=worktree,
-        env={},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
     given = "\0".join([pattern, *paths]).encode("utf-8", "surrogateescape")
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            output, _ = await process.communicate(given)
+        done = await run_program(
+            (sys.executable, "-I", "-S", "-c", _PROGRAM),
+            cwd=worktree,
+            env={},
+            stdin=given,
+            stderr=subprocess.DEVNULL,
+            limit_s=PATIENCE_S,
+        )
     except TimeoutError:
         raise InputError(
             f"looking for {pattern!r} took longer than {PATIENCE_S:g} s", hint="ask for something simpler"
         ) from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return output.decode("utf-8", "replace").splitlines()
+    return done.stdout.decode("utf-8", "replace").splitlines()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from sylk_ray.programs import run_program
 from sylk_ray.tools.context import ActionResult, ToolContext, last_lines
 from sylk_ray.tools.edits import refuse_protected
 from sylk_ray.tools.environment import search_path, tool_missing
@@ -21,6 +23,7 @@ from sylk_ray.tools.specs import Patch
 _HUNK = re.compile(r"@@ -\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
 _ESCAPE = re.compile(rb"\\(?:([0-7]{3})|(.))")
 _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+_LIMIT_S = 120.0
 _APPLY = ("apply", "--whitespace=nowarn")
 
 
@@ -99,22 +102,19 @@ def _failed(reason: str) -> ActionFailed:
 
 async def _git(worktree: Path, diff: str, *arguments: str) -> str | None:
     """Run git on the diff; None if it succeeded, else what it said."""
+    environment = {"PATH": search_path(), "LC_ALL": "C.UTF-8", "GIT_DIR": "/nonexistent", "HOME": "/nonexistent"}
     try:
-        process = await asyncio.create_subprocess_exec(
-            "git",
-            *arguments,
+        done = await run_program(
+            ("git", *arguments),
             cwd=worktree,
-            env={
-                "PATH": search_path(),
-                "LC_ALL": "C.UTF-8",
-                "GIT_DIR": "/nonexistent",
-                "HOME": "/nonexistent",
-            },
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            env=environment,
+            stdin=diff.encode(errors="surrogateescape"),
+            stderr=subprocess.STDOUT,
+            limit_s=_LIMIT_S,
+            patience_s=_LIMIT_S,
         )
     except FileNotFoundError:
         raise tool_missing("git") from None
-    said, _ = await process.communicate(diff.encode(errors="surrogateescape"))
-    return None if process.returncode == 0 else said.decode(errors="replace")
+    except TimeoutError:
+        raise ActionFailed(f"git did not apply the patch within {_LIMIT_S:g} s") from None
+    return None if done.returncode == 0 else done.stdout.decode(errors="replace")
