@@ -2,7 +2,8 @@
 
 Everything here decides and nothing here acts: there is no clock, no thread and no Ray. A ``Scheduler`` is
 told what happened and at what time, and answers with what to start and what to stop, so that all of its rules
-(retries, back-off, deadlines, fail_fast, cancel, pause) can be tested by table and by random runs.
+(retries, back-off, deadlines, fail_fast, cancel, pause, changes of the graph) can be tested by table and by random
+runs.
 """
 
 from sylk_ray.dag.events import Decision, Outcome, Start, Stop, Transition
@@ -10,7 +11,7 @@ from sylk_ray.dag.ledger import UnknownNode
 from sylk_ray.dag.model import Graph, Node, OnFailure, Policy, Retry
 from sylk_ray.dag.nearest import did_you_mean, nearest
 from sylk_ray.dag.order import layers
-from sylk_ray.dag.scheduler import Scheduler
+from sylk_ray.dag.scheduler import NotPossible, Scheduler
 from sylk_ray.dag.snapshot import Mode, Progress, Snapshot
 from sylk_ray.dag.states import TERMINAL, TRANSITIONS, IllegalTransition, NodeState
 from sylk_ray.dag.validation import InvalidGraph, Problem, ProblemKind, check, validate
@@ -25,6 +26,7 @@ __all__ = [
     "Mode",
     "Node",
     "NodeState",
+    "NotPossible",
     "OnFailure",
     "Outcome",
     "Policy",

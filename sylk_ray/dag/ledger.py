@@ -67,7 +67,7 @@ class Ledger:
         return progress if progress.state is NodeState.RUNNING and progress.attempt == attempt else None
 
     def has_tries_left(self, progress: Progress) -> bool:
-        return progress.attempt <= self._graph.retry_of(self._nodes[progress.name]).attempts
+        return progress.attempt - progress.forgiven <= self._graph.retry_of(self._nodes[progress.name]).attempts
 
     def move(self, progress: Progress, target: NodeState, now: float, reason: str = "") -> None:
         """Raises IllegalTransition."""
@@ -80,7 +80,7 @@ class Ledger:
             progress.deadline, progress.left, progress.stop = None, None, ""
         progress.back_off_until = None
         self.occupied += target is NodeState.RUNNING
-        self.unfinished -= target in TERMINAL
+        self.unfinished += (source in TERMINAL) - (target in TERMINAL)
         self._transitions.append(Transition(progress.name, source, target, now, progress.attempt, reason))
 
     def take_transitions(self) -> list[Transition]:
@@ -102,5 +102,5 @@ class Ledger:
             return None
         if cancelled:
             return Outcome.CANCELLED
-        succeeded = all(progress.state is NodeState.SUCCEEDED for progress in self._progress.values())
+        succeeded = all(progress.met for progress in self._progress.values())
         return Outcome.SUCCEEDED if succeeded else Outcome.FAILED

@@ -11,11 +11,17 @@ that come back. The rules:
 - A report with another attempt number than the running one is old and changes nothing, so reports may repeat.
 - After a final failure under fail_fast, or a cancel, the run is halted: it only waits for what is stopping.
 - A node that a person interrupts is Cancelled and what depends on it Skipped, under any policy; the rest goes on.
+- A node that is done without is Skipped, and what depends on it goes on as if it had succeeded.
+- What was halted or skipped because of a failure goes on when no failure is left: each was tried again, or is done
+  without.
+- The graph may change while it runs (``amended``): nodes keep their names and what has become of them.
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -24,7 +30,7 @@ import msgspec
 from sylk_ray.dag.events import Decision, Outcome, Transition
 from sylk_ray.dag.ledger import Ledger
 from sylk_ray.dag.model import Graph
-from sylk_ray.dag.order import Rank, children_of, ranks
+from sylk_ray.dag.order import Rank, children_of, layers, ranks
 from sylk_ray.dag.snapshot import Mode, Progress, Snapshot
 from sylk_ray.dag.states import TERMINAL, NodeState
 from sylk_ray.dag.timers import Timer, Timers
@@ -32,6 +38,13 @@ from sylk_ray.dag.validation import check
 from sylk_ray.errors import InputError
 
 PAUSED = "the graph is paused"
+WAITS_AGAIN = "what it depends on has changed"
+
+
+class NotPossible(InputError):
+    """What is wanted of a node does not go with what has become of it."""
+
+    code = "not_possible"
 
 
 class Scheduler:
@@ -59,12 +72,20 @@ class Scheduler:
         if [progress.name for progress in snapshot.nodes] != [node.name for node in graph.nodes]:
             raise InputError("the snapshot is of another graph", hint="restore it with the graph it was taken of")
         restored = cls(graph, rng=rng)
-        mode = snapshot.mode
-        restored._started, restored._paused = mode.started, mode.paused
-        restored._cancelled, restored._halted = mode.cancelled, mode.halted
-        for progress in snapshot.nodes:
-            restored._take_up(msgspec.structs.replace(progress))
+        restored._take_up_all(snapshot.nodes, snapshot.mode)
         return restored
+
+    def amended(self, graph: Graph, now: float) -> tuple[Scheduler, list[Decision]]:
+        """Go on with another graph; this one is not to be used any more. Nodes that have not begun may be missing from
+        it, and any may be new; an attempt that runs stays what it is (``redo`` begins it anew). Raises InvalidGraph,
+        and NotPossible when a node is missing that has begun."""
+        known = {progress.name: progress for progress in self._ledger.copies()}
+        missing = known.keys() - {node.name for node in graph.nodes}
+        if begun := sorted(name for name in missing if known[name].attempt):
+            raise NotPossible(f'"{begun[0]}" has begun and is not in the new graph', hint="skip it instead")
+        amended = Scheduler(graph, rng=self._rng)
+        amended._take_up_all((known.get(node.name) or Progress(node.name) for node in graph.nodes), self.mode)
+        return amended, amended._reconsider(now)
 
     @property
     def finished(self) -> bool:
@@ -155,10 +176,7 @@ class Scheduler:
             return self._stop_ended(progress, now)
         progress.result = result
         self._ledger.move(progress, NodeState.SUCCEEDED, now)
-        for child in self._children[name]:
-            self._unmet[child] -= 1
-            if self._unmet[child] == 0 and self._ledger[child].state is NodeState.PENDING:
-                self._release(self._ledger[child], now)
+        self._met(name, now)
         return self._fill(now)
 
     def node_failed(
@@ -215,11 +233,51 @@ class Scheduler:
             return [] if stopping else [self._ledger.stop_of(progress)]
         if progress.state in TERMINAL:
             return []
-        self._ready = sorted(each for each in self._ready if each[1] != name)
-        self._held = [each for each in self._held if each != name]
+        self._unqueue(name)
         self._ledger.move(progress, NodeState.CANCELLED, now, reason or "a person interrupted it")
         self._skip_descendants(name, f'because "{name}" was interrupted', now)
         return self._fill(now)
+
+    def skip(self, name: str, reason: str, now: float) -> list[Decision]:
+        """Do without a node, whether it has failed or not begun, or ends now: what depends on it goes on. One that has
+        succeeded stays as it is. Raises UnknownNode, and NotPossible in a run that was cancelled."""
+        progress = self._ledger[name]
+        self._check_not_cancelled(name)
+        if progress.met:
+            return []
+        if progress.state is NodeState.RUNNING:
+            stopping = progress.stop != ""
+            progress.stop, progress.reason = "skipped", reason
+            return [] if stopping else [self._ledger.stop_of(progress)]
+        self._unqueue(name)
+        self._do_without(progress, reason, now)
+        return self._reconsider(now)
+
+    def retry(self, name: str, now: float) -> list[Decision]:
+        """Try a node again that ended badly, with all its tries; what was skipped for it waits again. Raises
+        UnknownNode, and NotPossible when it did not, or when what it depends on did."""
+        progress = self._ledger[name]
+        self._check_not_cancelled(name)
+        if not progress.lost:
+            raise NotPossible(f'"{name}" is {progress.state}: there is nothing to try again')
+        lost = [each for each in self._nodes[name].depends_on if self._ledger.peek(each).lost]
+        if lost:
+            raise NotPossible(f'"{name}" depends on "{lost[0]}", which did not succeed', hint=f'retry "{lost[0]}"')
+        if self._halted and progress.state is not NodeState.FAILED:
+            raise NotPossible(f'"{name}" was stopped {self._halted}', hint="retry or skip what failed")
+        progress.forgiven = progress.attempt
+        self._ledger.move(progress, NodeState.PENDING, now, "it is tried again")
+        return self._reconsider(now)
+
+    def redo(self, name: str, reason: str, now: float) -> list[Decision]:
+        """End the attempt that runs, and begin another that does not count as a try; of a node that does not run there
+        is nothing to do. Raises UnknownNode."""
+        progress = self._ledger[name]
+        if progress.state is not NodeState.RUNNING or progress.stop in ("halted", "interrupted", "skipped", "redone"):
+            return []
+        stopping = progress.stop != ""
+        progress.stop, progress.reason = "redone", reason
+        return [] if stopping else [self._ledger.stop_of(progress)]
 
     def pause(self, now: float) -> list[Decision]:
         """Start nothing more, and let what runs come to its end (or its deadline)."""
@@ -237,6 +295,59 @@ class Scheduler:
         for name in held:
             self._queue(self._ledger[name], now)
         return self._fill(now)
+
+    def _check_not_cancelled(self, name: str) -> None:
+        if self._cancelled:
+            raise NotPossible(f'"{name}" is of a run that was cancelled', hint="submit it again")
+
+    def _met(self, name: str, now: float) -> None:
+        """What depends on it need not wait for it any more."""
+        for child in self._children[name]:
+            self._unmet[child] -= 1
+            if self._unmet[child] == 0 and self._ledger[child].state is NodeState.PENDING and not self._halted:
+                self._release(self._ledger[child], now)
+
+    def _do_without(self, progress: Progress, reason: str, now: float) -> None:
+        self._ledger.move(progress, NodeState.SKIPPED, now, reason)
+        progress.done_without = True
+        self._met(progress.name, now)
+
+    def _unqueue(self, name: str) -> None:
+        self._ready = [each for each in self._ready if each[1] != name]
+        heapify(self._ready)
+        self._held = [each for each in self._held if each != name]
+
+    def _reconsider(self, now: float) -> list[Decision]:
+        """Bring every node that does not run where it belongs: the graph has changed, or a failure counts no more."""
+        halted_for = self._halted
+        if not self._cancelled and not any(each.state is NodeState.FAILED for each in self._ledger.all()):
+            self._halted = ""
+        for name in chain.from_iterable(layers(self._graph)):
+            self._place(self._ledger[name], halted_for, now)
+        return self._fill(now)
+
+    def _place(self, progress: Progress, halted_for: str, now: float) -> None:
+        name, move = progress.name, self._ledger.move
+        lost = next((each for each in self._nodes[name].depends_on if self._ledger.peek(each).lost), None)
+        if progress.state in (NodeState.QUEUED, NodeState.BLOCKED) and (lost or self._unmet[name]):
+            self._unqueue(name)
+            move(progress, NodeState.PENDING, now, WAITS_AGAIN)
+        was_halted = progress.state is NodeState.CANCELLED and progress.reason == halted_for != self._halted
+        was_skipped = progress.state is NodeState.SKIPPED and not progress.done_without
+        if (was_halted or was_skipped) and not lost and not self._halted:
+            if was_halted:
+                progress.forgiven = progress.attempt
+            move(progress, NodeState.PENDING, now)
+        if progress.state is not NodeState.PENDING:
+            return
+        if self._halted or lost:
+            move(progress, NodeState.SKIPPED, now, self._halted or self._because_of(lost or name))
+        elif self._started and not self._unmet[name]:
+            self._release(progress, now)
+
+    def _because_of(self, lost: str) -> str:
+        what = "was interrupted" if self._ledger.peek(lost).state is NodeState.CANCELLED else "did not succeed"
+        return _because(lost) if self._ledger.peek(lost).state is NodeState.FAILED else f'because "{lost}" {what}'
 
     def _release(self, progress: Progress, now: float) -> None:
         """Its parents have all succeeded."""
@@ -283,12 +394,19 @@ class Scheduler:
             self._ledger.move(progress, NodeState.CANCELLED, now, reason)
             self._skip_descendants(progress.name, f'because "{progress.name}" was interrupted', now)
             return self._fill(now)
+        if progress.stop == "skipped":
+            self._do_without(progress, reason, now)
+            return self._reconsider(now)
         if timed_out and not self._ledger.has_tries_left(progress):
             return self._fail(progress, reason, now)
-        if timed_out and not self._halted:
-            self._back_off(progress, reason, now)
-        else:
+        if self._halted:
             self._ledger.move(progress, NodeState.CANCELLED, now, self._halted)
+        elif timed_out:
+            self._back_off(progress, reason, now)
+        else:  # to be done anew, or halted for a failure that counts no more
+            progress.forgiven = progress.attempt
+            self._ledger.move(progress, NodeState.BLOCKED, now, reason)
+            self._end_back_off(progress, now)
         return self._fill(now)
 
     def _back_off(self, progress: Progress, failure: str, now: float) -> None:
@@ -304,7 +422,9 @@ class Scheduler:
 
     def _end_back_off(self, progress: Progress, now: float) -> None:
         progress.back_off_until = None
-        if self._paused:
+        if self._unmet[progress.name]:  # the graph has changed since the attempt began
+            self._place(progress, self._halted, now)
+        elif self._paused:
             self._held.append(progress.name)
         else:
             self._queue(progress, now)
@@ -340,11 +460,17 @@ class Scheduler:
                 self._ledger.move(progress, target, now, reason)
         return decisions
 
+    def _take_up_all(self, nodes: Iterable[Progress], mode: Mode) -> None:
+        self._started, self._paused = mode.started, mode.paused
+        self._cancelled, self._halted = mode.cancelled, mode.halted
+        for progress in nodes:
+            self._take_up(msgspec.structs.replace(progress))
+
     def _take_up(self, progress: Progress) -> None:
         """Set the books, the queues and the timers from one node of a snapshot."""
         name = progress.name
         self._ledger.take_up(progress)
-        if progress.state is NodeState.SUCCEEDED:
+        if progress.met:
             for child in self._children[name]:
                 self._unmet[child] -= 1
         elif progress.state is NodeState.QUEUED:

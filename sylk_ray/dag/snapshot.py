@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from sylk_ray.dag.states import NodeState
+from sylk_ray.dag.states import TERMINAL, NodeState
 
 
 class Progress(msgspec.Struct):
@@ -24,8 +24,22 @@ class Progress(msgspec.Struct):
     left: float | None = None
     """How long the running attempt still had when its clock was held; None while that runs."""
     back_off_until: float | None = None
-    stop: Literal["", "timed_out", "halted", "interrupted"] = ""
+    stop: Literal["", "timed_out", "halted", "interrupted", "skipped", "redone"] = ""
     """Why the running attempt was asked to stop; empty when it was not."""
+    forgiven: int = 0
+    """The attempts up to this one do not count against its tries."""
+    done_without: bool = False
+    """Whether what depends on it goes on without it."""
+
+    @property
+    def met(self) -> bool:
+        """Whether nothing waits for it any more."""
+        return self.state is NodeState.SUCCEEDED or self.done_without
+
+    @property
+    def lost(self) -> bool:
+        """Whether what depends on it cannot go on."""
+        return self.state in TERMINAL and not self.met
 
 
 class Mode(msgspec.Struct, frozen=True):

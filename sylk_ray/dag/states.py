@@ -2,9 +2,10 @@
 
 ``Pending`` waits for its parents. ``Queued`` is ready and waits only for a free slot. ``Blocked`` is ready
 too, but held back: by the back-off before a retry, or because the graph is paused. ``Running`` occupies a
-slot, also while it is being stopped. The other four are final: ``Succeeded``; ``Failed``, with no tries left;
-``Skipped``, never started because another node failed; ``Cancelled``, ended by a person at any time, or by
-fail_fast after it had started.
+slot, also while it is being stopped. The other four are ends: ``Succeeded``; ``Failed``, with no tries left;
+``Skipped``, never started because another node failed, or done without; ``Cancelled``, ended by a person at any time,
+or by fail_fast after it had started. Only ``Succeeded`` is for ever: from the others a person, or a change of the
+graph, can bring a node back.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ TRANSITIONS: dict[NodeState, frozenset[NodeState]] = {
         {NodeState.QUEUED, NodeState.BLOCKED, NodeState.SKIPPED, NodeState.CANCELLED},
     ),
     NodeState.QUEUED: frozenset(
-        {NodeState.RUNNING, NodeState.BLOCKED, NodeState.SKIPPED, NodeState.CANCELLED},
+        {NodeState.RUNNING, NodeState.BLOCKED, NodeState.PENDING, NodeState.SKIPPED, NodeState.CANCELLED},
     ),
-    NodeState.BLOCKED: frozenset({NodeState.QUEUED, NodeState.SKIPPED, NodeState.CANCELLED}),
+    NodeState.BLOCKED: frozenset({NodeState.QUEUED, NodeState.PENDING, NodeState.SKIPPED, NodeState.CANCELLED}),
     NodeState.RUNNING: frozenset(
-        {NodeState.SUCCEEDED, NodeState.FAILED, NodeState.BLOCKED, NodeState.CANCELLED},
+        {NodeState.SUCCEEDED, NodeState.FAILED, NodeState.BLOCKED, NodeState.SKIPPED, NodeState.CANCELLED},
     ),
     NodeState.SUCCEEDED: frozenset(),
-    NodeState.FAILED: frozenset(),
-    NodeState.SKIPPED: frozenset(),
-    NodeState.CANCELLED: frozenset(),
+    NodeState.FAILED: frozenset({NodeState.PENDING, NodeState.SKIPPED}),
+    NodeState.SKIPPED: frozenset({NodeState.PENDING, NodeState.SKIPPED}),
+    NodeState.CANCELLED: frozenset({NodeState.PENDING, NodeState.SKIPPED}),
 }
 
-TERMINAL = frozenset(state for state, targets in TRANSITIONS.items() if not targets)
+TERMINAL = frozenset({NodeState.SUCCEEDED, NodeState.FAILED, NodeState.SKIPPED, NodeState.CANCELLED})
 
 
 class IllegalTransition(SylkError):

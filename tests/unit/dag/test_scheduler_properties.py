@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from random import Random
 
+import msgspec
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -15,14 +16,21 @@ from sylk_ray.dag import (
     Graph,
     Node,
     NodeState,
+    NotPossible,
     Outcome,
     Policy,
     Retry,
     Scheduler,
     Start,
+    layers,
     validate,
 )
 from sylk_ray.dag.cycles import cycles
+
+ACTIONS = (
+    *("end", "end", "end", "wait", "late", "pause", "resume", "restart", "cancel", "start"),
+    *("interrupt", "skip", "retry", "redo", "amend"),
+)
 
 
 @st.composite
@@ -48,6 +56,7 @@ class World:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.rng = Random(1)
+        self.amended = 0
         self.run = Scheduler(graph, rng=self.rng)
         self.now = 0.0
         self.alive: dict[str, int] = {}
@@ -55,10 +64,12 @@ class World:
         self.ended: list[tuple[str, int]] = []
         self.succeeded: dict[str, str] = {}
         self.interrupted: set[str] = set()
-        self.paused = self.halted = False
+        self.done_without: set[str] = set()
+        self.paused = self.halted = self.cancelled = False
         self.states = {node.name: NodeState.PENDING for node in graph.nodes}
 
     def carry_out(self, decisions: list[Decision]) -> None:
+        self.observe()
         for decision in decisions:
             name = decision.node.name
             if isinstance(decision, Start):
@@ -66,7 +77,8 @@ class World:
                 assert not self.halted, "it starts after the run was halted"
                 assert name not in self.alive, "it runs twice at the same time"
                 assert name not in self.succeeded, "it runs after its success"
-                expected = {parent: self.succeeded[parent] for parent in decision.node.depends_on}
+                assert set(decision.node.depends_on) <= self.succeeded.keys() | self.done_without
+                expected = {parent: self.succeeded.get(parent) for parent in decision.node.depends_on}
                 assert decision.parent_results == expected
                 self.alive[name] = decision.attempt
                 assert len(self.alive) <= self.graph.policy.max_concurrency
@@ -75,9 +87,12 @@ class World:
                 assert name not in self.stopping, "it is stopped twice"
                 assert decision.reason
                 self.stopping.add(name)
-        self.check_transitions()
+        for progress in self.run.snapshot().nodes:
+            assert progress.state is self.states[progress.name]
+            assert (progress.state is NodeState.RUNNING) == (progress.name in self.alive)
+            assert progress.done_without <= (progress.state is NodeState.SKIPPED)
 
-    def check_transitions(self) -> None:
+    def observe(self) -> None:
         for each in self.run.take_transitions():
             assert self.states[each.node] is each.source
             assert each.target in TRANSITIONS[each.source]
@@ -87,9 +102,9 @@ class World:
             self.states[each.node] = each.target
             if each.target is NodeState.FAILED and self.graph.policy.on_failure == "fail_fast":
                 self.halted = True
-        for progress in self.run.snapshot().nodes:
-            assert progress.state is self.states[progress.name]
-            assert (progress.state is NodeState.RUNNING) == (progress.name in self.alive)
+            elif each.source is NodeState.FAILED and NodeState.FAILED not in self.states.values():
+                self.halted = self.cancelled
+        self.done_without = {each.name for each in self.run.snapshot().nodes if each.done_without}
 
     def end(self, name: str, how: str) -> None:
         attempt = self.alive.pop(name)
@@ -108,11 +123,7 @@ class World:
             )
 
     def step(self, draw: st.DataObject) -> None:
-        action = draw.draw(
-            st.sampled_from(
-                ["end", "end", "end", "wait", "late", "pause", "resume", "restart", "cancel", "start", "interrupt"]
-            ),
-        )
+        action = draw.draw(st.sampled_from(ACTIONS))
         self.now += draw.draw(st.sampled_from([0.0, 0.5, 2.5]))
         if action == "end" and self.alive:
             name = draw.draw(st.sampled_from(sorted(self.alive)))
@@ -135,8 +146,9 @@ class World:
             assert {each.node.name: each.attempt for each in in_flight} == self.alive
             assert {each.node.name for each in in_flight if not isinstance(each, Start)} == self.stopping
         elif action == "cancel" and draw.draw(st.integers(0, 4)) == 0:
+            if not (self.halted or self.run.finished):
+                self.cancelled = self.halted = True
             self.carry_out(self.run.cancel("asked", self.now))
-            self.halted = True
             event("cancelled")
         elif action == "start":
             self.carry_out(self.run.start(self.now))
@@ -145,6 +157,49 @@ class World:
             self.carry_out(self.run.interrupt(name, "", self.now))
             self.interrupted.add(name)
             event("interrupted")
+
+        elif action in ("skip", "retry", "redo") and self.states:
+            name = draw.draw(st.sampled_from(sorted(self.states)))
+            self.intervene(action, name)
+        elif action == "amend":
+            self.amend(draw)
+
+    def intervene(self, action: str, name: str) -> None:
+        before = self.run.snapshot()
+        try:
+            match action:
+                case "skip":
+                    self.carry_out(self.run.skip(name, "not needed", self.now))
+                case "retry":
+                    self.carry_out(self.run.retry(name, self.now))
+                case _:
+                    self.carry_out(self.run.redo(name, "it has changed", self.now))
+        except NotPossible:
+            assert self.run.snapshot() == before, "it was refused, and changed something"
+            event(f"{action} refused")
+        else:
+            event(action)
+
+    def amend(self, draw: st.DataObject) -> None:
+        """Take some out that have not begun, have others wait for something else, and add one."""
+        begun = {each.name for each in self.run.snapshot().nodes if each.attempt}
+        order = list(chain.from_iterable(layers(self.graph)))
+        kept = [name for name in order if name in begun or draw.draw(st.integers(0, 3))]
+        nodes = {node.name: node for node in self.graph.nodes}
+        self.amended += 1
+        kept.append(f"m{self.amended}")
+        changed: list[Node] = []
+        for place, name in enumerate(kept):
+            node = nodes.get(name) or Node(name, "pipeline")
+            parents = [each for each in node.depends_on if each in kept]
+            if draw.draw(st.integers(0, 2)) == 0 and place:
+                parents = [kept[each] for each in draw.draw(st.sets(st.integers(0, place - 1), max_size=3))]
+            changed.append(msgspec.structs.replace(node, depends_on=tuple(parents)))
+        self.graph = Graph(tuple(draw.draw(st.permutations(changed))), self.graph.policy)
+        self.run, decisions = self.run.amended(self.graph, self.now)
+        self.states = {name: self.states.get(name, NodeState.PENDING) for name in kept}
+        self.ended = [(name, attempt) for name, attempt in self.ended if name in self.states]
+        self.carry_out(decisions)
 
     def drain(self) -> None:
         self.paused = False
@@ -172,7 +227,7 @@ def test_every_run_keeps_its_promises_and_ends(graph: Graph, draw: st.DataObject
     assert all(state in TERMINAL for state in world.states.values())
     assert {name for name, state in world.states.items() if state is NodeState.SUCCEEDED} == set(world.succeeded)
     if world.run.outcome is Outcome.SUCCEEDED:
-        assert len(world.succeeded) == len(graph.nodes)
+        assert world.succeeded.keys() | world.done_without == world.states.keys()
     if world.run.outcome is Outcome.FAILED:
         assert NodeState.FAILED in world.states.values() or world.interrupted
     event(f"outcome {world.run.outcome}")
