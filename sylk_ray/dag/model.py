@@ -55,6 +55,8 @@ class Node(msgspec.Struct, frozen=True):
     """A limit on one attempt; None takes the policy's."""
     retry: Retry | None = None
     """None takes the policy's."""
+    lane: int = 0
+    """Of the nodes that are ready, those of the lowest lane start first."""
     metadata: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
 
 

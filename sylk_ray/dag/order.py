@@ -8,8 +8,8 @@ from graphlib import TopologicalSorter
 from sylk_ray.dag.model import Graph
 from sylk_ray.dag.validation import check
 
-Rank = tuple[int, int]
-"""Sorts the node with the longest remaining path first, and equals in declaration order."""
+Rank = tuple[int, int, int]
+"""Sorts by lane, in a lane the node with the longest remaining path first, and equals in declaration order."""
 
 
 def layers(graph: Graph) -> tuple[tuple[str, ...], ...]:
@@ -36,8 +36,8 @@ def children_of(graph: Graph) -> dict[str, list[str]]:
 
 
 def ranks(graph: Graph, children: Mapping[str, list[str]]) -> dict[str, Rank]:
-    """Longest remaining path first: the critical path decides when the whole graph ends (Graham 1969)."""
+    """In a lane the longest remaining path first: the critical path decides when the whole graph ends (Graham 1969)."""
     remaining: dict[str, int] = {}
     for name in TopologicalSorter(children).static_order():
         remaining[name] = 1 + max((remaining[child] for child in children[name]), default=0)
-    return {node.name: (-remaining[node.name], index) for index, node in enumerate(graph.nodes)}
+    return {node.name: (node.lane, -remaining[node.name], index) for index, node in enumerate(graph.nodes)}

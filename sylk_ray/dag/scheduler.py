@@ -4,7 +4,8 @@ The scheduler starts nothing itself. Its driver tells it what happened and when,
 that come back. The rules:
 
 - A node starts the moment its own dependencies have succeeded and a slot is free; there are no layers to wait
-  for. Among ready nodes, the one with the longest remaining path goes first, then the first declared.
+  for. Among ready nodes, those of the lowest lane go first; in a lane the one with the longest remaining path, then
+  the first declared.
 - A started attempt may wait to be let in; its time limit counts from ``node_began``, and not while it is held.
 - A stopped attempt keeps its slot and stays Running until the driver reports its end. Any report about that
   attempt counts as its end, and whatever it says is ignored: a result that comes after the stop is too late.

@@ -5,6 +5,7 @@ about and what was probably meant; what it returns is sound, so nothing after it
 that people write are expanded on the way in, and a ``Job`` is stored in its long form.
 """
 
+from sylk_ray.jobs.adjusting import Adjustment, CannotAdjust, Strategy, adjusted, merged, with_tasks
 from sylk_ray.jobs.graph import PIPELINE, graph_of
 from sylk_ray.jobs.loading import load_job, load_job_file
 from sylk_ray.jobs.model import Finally, Job, JobInspection, JobPolicy, Task
@@ -16,6 +17,8 @@ from sylk_ray.jobs.sugar import KNOWN_TOOLS
 __all__ = [
     "KNOWN_TOOLS",
     "PIPELINE",
+    "Adjustment",
+    "CannotAdjust",
     "Finally",
     "Job",
     "JobInspection",
@@ -23,10 +26,14 @@ __all__ = [
     "JobProblems",
     "ModelNeeded",
     "Problem",
+    "Strategy",
     "Task",
+    "adjusted",
     "check_models",
     "graph_of",
     "job_schema",
     "load_job",
     "load_job_file",
+    "merged",
+    "with_tasks",
 ]

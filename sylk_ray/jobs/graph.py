@@ -29,6 +29,7 @@ def _node(job: Job, name: str, task: Task) -> Node:
         task.depends_on,
         timeout_s=task.timeout_s or job.policy.timeout_s or (THINKING_TIMEOUT_S if task.thinks else None),
         retry=None if task.retries is None else _retry(job, task.retries),
+        lane=task.lane,
         metadata={"description": task.description} if task.description else {},
     )
 
