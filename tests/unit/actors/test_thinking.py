@@ -379,13 +379,14 @@ async def test_an_engineer_that_dies_goes_on_where_it_was_and_asks_nothing_again
     seen: list[str] = []
 
     @hook(ToolAfter)
-    def die(payload: ToolAfter, ctx: HookContext) -> None:
+    async def die(payload: ToolAfter, ctx: HookContext) -> None:
         seen.append(payload.tool)
         if len(seen) == uses:
             slot = world.host._slots.pop(PIPELINE.beside("engineer"))
             for task in slot.tasks():
                 task.cancel()
             asyncio.get_running_loop().create_task(world.host.recover_session("s"))
+            await asyncio.Event().wait()  # here it ends: a step further it might still ask its model
 
     hooks.add(die)
     try:
