@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
 from pydantic import ValidationError
 
 from actors.knowledge_messages import ask_codebase
-from actors.planning_messages import MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
+from actors.planning_messages import Change, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
 from actors.skills.librarian import librarian_skills
 from actors.thinking import all_told, think_as, told
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest
 from sylk_ray.errors import SylkError
-from sylk_ray.jobs import Job
-from sylk_ray.messaging import Address, Message
+from sylk_ray.jobs import Adjustment, CannotAdjust, Job, adjusted
+from sylk_ray.messaging import Message
 from sylk_ray.pipelines import Brief, Working
 from sylk_ray.pipelines.messages import Assignment
 from sylk_ray.pipelines.worker import Stopped, tool_context, workspace_of
@@ -27,7 +27,10 @@ from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.records import PLANNING, ErrorRecord
 from sylk_ray.skills import Permission
 from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
+from sylk_ray.thinking.loop import Check
 
+ResultT = TypeVar("ResultT", bound=msgspec.Struct)
+Said = PlanMade | PlanQuestion | PlanFailed
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "search"})
 LOOKS_UP = frozenset({"search_code", "find_symbol", "find_usages"})
 """Of a Librarian's skills: they look into the repository as it is indexed, which may be a little behind."""
@@ -52,6 +55,19 @@ class Planned(msgspec.Struct, frozen=True):
     question: Annotated[str, Meta(description="What the person has to say before there can be a plan.")] = ""
 
 
+class PlannedChange(msgspec.Struct, frozen=True):
+    """What an Architect's model would change of a plan that is being carried out."""
+
+    summary: Annotated[str, Meta(description="What changes and why, in one or two sentences.")] = ""
+    tasks: Annotated[
+        tuple[PlannedTask, ...],
+        Meta(description="New tasks, and tasks of the plan that are to be done otherwise, under their names."),
+    ] = ()
+    removed: Annotated[tuple[str, ...], Meta(description="Tasks of the plan that are not needed any more.")] = ()
+    question: Annotated[str, Meta(description="What the person has to say before the plan can be changed.")] = ""
+    give_up: Annotated[str, Meta(description="Why no change of the plan would help, if none would.")] = ""
+
+
 class Architect(Working):
     """Looks into the repository as the session's branch has it, and changes nothing."""
 
@@ -64,13 +80,17 @@ class Architect(Working):
         record, orchestrator = message.record, ctx.address.beside("orchestrator", "main")
         try:
             brief, job = _brief(record, message, ctx)
-            planned = await self.work(brief, self._think(brief, job, message, ctx))
+            if message.change is None:
+                planned = await self.work(brief, self._think(brief, job, message, ctx))
+                said = _plan_of(planned, job, message)
+            else:
+                change = await self.work(brief, self._rethink(brief, job, message, message.change, ctx))
+                said = _change_of(change, message, message.change)
         except Stopped:
             return
         except SylkError as error:
-            await ctx.tell(orchestrator, PlanFailed(record.job_id, message.round, ErrorRecord.of(error)))
-            return
-        await self._tell(planned, job, message, orchestrator, ctx)
+            said = PlanFailed(record.job_id, message.round, ErrorRecord.of(error))
+        await ctx.tell(orchestrator, said)
 
     @handler(concurrent=True)
     async def stop_planning(self, message: StopPlanning, ctx: Context) -> None:
@@ -87,46 +107,125 @@ class Architect(Working):
         async def check(planned: Planned) -> str:
             return _wrong(planned, job)
 
-        async def look(request: AnyRequest) -> AnyAnswer:
-            return await ask_codebase(ctx.ask, request, cell=ctx.cell)
-
         matter = Matter(
             system=prompt("architect").text,
             task=all_told(told("Request", job.request or ""), *(told("Said since", each) for each in message.said)),
             result=Planned,
             about="Give the plan, or a question. Call it once.",
         )
+        return await self._look_and_think(brief, matter, check, ctx)
+
+    async def _rethink(self, brief: Brief, job: Job, message: MakePlan, change: Change, ctx: Context) -> PlannedChange:
+        async def check(planned: PlannedChange) -> str:
+            return _wrong_change(planned, change)
+
+        matter = Matter(
+            system=prompt("architect_change").text,
+            task=all_told(
+                told("Request", job.request or job.description),
+                told("Why the plan is to be changed", change.why),
+                told("Its tasks, and how they stand", change.situation),
+                told("What they were told to do", _prompts(Job.model_validate_json(change.job))),
+                told("Tasks that failed, and that you have to give again or to remove", change.failed),
+                *(told("Said since", each) for each in message.said),
+            ),
+            result=PlannedChange,
+            about="Give the change, a question, or why you give up. Call it once.",
+        )
+        return await self._look_and_think(brief, matter, check, ctx)
+
+    async def _look_and_think(
+        self, brief: Brief, matter: Matter[ResultT], check: Check[ResultT], ctx: Context
+    ) -> ResultT:
+        async def look(request: AnyRequest) -> AnyAnswer:
+            return await ask_codebase(ctx.ask, request, cell=ctx.cell)
+
         async with _looking(brief, ctx):
             code = [each for each in librarian_skills(look, brief.repo) if each.name in LOOKS_UP]
             toolbox = Toolbox([*IN_A_WORKTREE, *code], GRANTED, Bench(tool_context(brief, ctx, "architect")))
             planned, _ = await think_as(self, brief, matter, toolbox, ctx, check=check)
         return planned
 
-    async def _tell(self, planned: Planned, job: Job, message: MakePlan, orchestrator: Address, ctx: Context) -> None:
-        job_id, round_ = message.record.job_id, message.round
-        if wrong := _wrong(planned, job):
-            error = ErrorRecord("no_plan", f"the Architect's last plan will not do: {wrong}", "say more in the request")
-            await ctx.tell(orchestrator, PlanFailed(job_id, round_, error))
-        elif planned.question:
-            await ctx.tell(orchestrator, PlanQuestion(job_id, round_, planned.question))
-        else:
-            made = with_tasks(job, planned).model_dump_json()
-            await ctx.tell(orchestrator, PlanMade(job_id, round_, made, planned.summary, as_text(planned)))
+
+def _plan_of(planned: Planned, job: Job, message: MakePlan) -> Said:
+    job_id, round_ = message.record.job_id, message.round
+    if wrong := _wrong(planned, job):
+        error = ErrorRecord("no_plan", f"the Architect's last plan will not do: {wrong}", "say more in the request")
+        return PlanFailed(job_id, round_, error)
+    if planned.question:
+        return PlanQuestion(job_id, round_, planned.question)
+    return PlanMade(job_id, round_, with_tasks(job, planned).model_dump_json(), planned.summary, as_text(planned))
+
+
+def _change_of(planned: PlannedChange, message: MakePlan, change: Change) -> Said:
+    job_id, round_ = message.record.job_id, message.round
+    if planned.give_up:
+        return PlanFailed(job_id, round_, ErrorRecord("given_up", f"the Architect gives up: {planned.give_up}"))
+    if wrong := _wrong_change(planned, change):
+        return PlanFailed(job_id, round_, ErrorRecord("no_plan", f"the Architect's last plan will not do: {wrong}"))
+    if planned.question:
+        return PlanQuestion(job_id, round_, planned.question)
+    adjustments = adjustments_of(planned, Job.model_validate_json(change.job))
+    return PlanMade(job_id, round_, "", planned.summary, change_as_text(planned), adjustments)
+
+
+def adjustments_of(planned: PlannedChange, job: Job) -> list[Adjustment]:
+    """What has to be done to the job."""
+    changes = [Adjustment("remove_node", name) for name in planned.removed]
+    for each in planned.tasks:
+        known = each.name in job.tasks
+        # Actions that were declared would be done in place of the prompt.
+        instead: dict[str, Any] = {"engineer": []} if known and job.tasks[each.name].engineer else {}
+        changes.append(Adjustment("modify_node" if known else "add_node", each.name, {**_fields(each), **instead}))
+    return changes
+
+
+def change_as_text(planned: PlannedChange) -> str:
+    """A change of a plan as a person reads it."""
+    text = as_text(Planned(planned.summary, planned.tasks))
+    return f"{text}\nnot needed any more: {', '.join(planned.removed)}" if planned.removed else text
+
+
+def _wrong_change(planned: PlannedChange, change: Change) -> str:
+    given = [bool(planned.tasks or planned.removed), bool(planned.question), bool(planned.give_up)]
+    if sum(given) != 1:
+        return "give either tasks and what is removed, or a question, or why you give up"
+    if not given[0]:
+        return ""
+    named = {*(each.name for each in planned.tasks), *planned.removed}
+    if done := sorted(named & set(change.done)):
+        return f"{done[0]} is done and stays as it is: give another task"
+    if left := [name for name in change.failed if name not in named]:
+        return f"{left[0]} has failed: give it again under its name, otherwise, or remove it"
+    try:
+        job = Job.model_validate_json(change.job)
+        adjusted(job, adjustments_of(planned, job))
+    except CannotAdjust as problem:
+        return problem.message
+    return ""
+
+
+def _prompts(job: Job) -> list[str]:
+    return [f"{name}: {task.prompt or task.description or 'declared actions'}" for name, task in job.tasks.items()]
 
 
 def with_tasks(job: Job, planned: Planned) -> Job:
     """The job with the tasks of a plan. Raises ValidationError."""
     tasks = {
-        each.name: {
-            "description": each.name.replace("_", " "),
-            "prompt": _with_edges(each.prompt, planned),
-            "literal": True,
-            "depends_on": list(each.depends_on),
-            "criteria": list(each.criteria),
-        }
+        each.name: _fields(msgspec.structs.replace(each, prompt=_with_edges(each.prompt, planned)))
         for each in planned.tasks
     }
     return Job.model_validate({**job.model_dump(by_alias=True), "tasks": tasks})
+
+
+def _fields(task: PlannedTask) -> dict[str, Any]:
+    return {
+        "description": task.name.replace("_", " "),
+        "prompt": task.prompt,
+        "literal": True,
+        "depends_on": list(task.depends_on),
+        "criteria": list(task.criteria),
+    }
 
 
 def as_text(planned: Planned) -> str:

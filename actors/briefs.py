@@ -36,7 +36,7 @@ def brief_of_task(job: Job, record: JobRecord, start: Start, waived: tuple[Check
     return msgspec.structs.replace(brief, waived=waived)
 
 
-def brief_of_checks(job: Job, record: JobRecord, waived: tuple[Check, ...] = ()) -> Brief:
+def brief_of_checks(job: Job, record: JobRecord, attempt: int, waived: tuple[Check, ...] = ()) -> Brief:
     """For the checks of the whole branch at the job's end (its ``finally``)."""
     finale = job.finally_
     assert finale is not None
@@ -47,7 +47,7 @@ def brief_of_checks(job: Job, record: JobRecord, waived: tuple[Check, ...] = ())
         thinks=("inspector",) if finale.review else (),
         thinking=job.thinking,
     )
-    brief = _brief(job, record, CHECKS, assignment, 1, {}, max_loops=0, lane=Lane.HIGH)
+    brief = _brief(job, record, CHECKS, assignment, attempt, {}, max_loops=0, lane=Lane.HIGH)
     return msgspec.structs.replace(brief, waived=waived)
 
 
@@ -57,14 +57,18 @@ def _brief(
     name: str,
     assignment: Assignment,
     attempt: int,
-    parents: dict[str, PipelineResult],
+    parents: dict[str, PipelineResult | None],
     *,
     max_loops: int,
     lane: Lane,
 ) -> Brief:
     variables: dict[str, Any] = {
         "vars": dict(job.vars),
-        "tasks": {parent: msgspec.to_builtins(result) for parent, result in parents.items()},
+        "tasks": {
+            # One that was done without has no result.
+            parent: msgspec.to_builtins(result or PipelineResult())
+            for parent, result in parents.items()
+        },
         "task": {"name": name, "attempt": attempt},
         "session": {"id": record.session_id, "name": record.session, "branch": record.branch},
     }

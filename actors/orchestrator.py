@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from actors.adjusting_desk import AdjustingDesk
 from actors.admission import Admission
 from actors.briefs import brief_of_checks, brief_of_task
 from actors.job_messages import (
@@ -26,14 +27,13 @@ from actors.job_messages import (
 )
 from actors.job_reports import JobReports
 from actors.orchestrator_state import OrchestratorState, Planning, TaskEntry
-from actors.planning_desk import PlanningDesk
-from actors.planning_messages import Decide
+from actors.planning_messages import AdjustPlan, Decide, RequestPlanChange, RetryTask, SkipTask, UpdatePlan
 from actors.skills.orchestrator import ORCHESTRATOR_SKILLS
 from sylk_ray.dag import Decision, NodeState, Outcome, Scheduler, Snapshot, Start, Stop, layers
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Lane
 from sylk_ray.hooks import AgentDelegate, runtime_hooks
-from sylk_ray.jobs import Job, graph_of
+from sylk_ray.jobs import Job, Task, graph_of
 from sylk_ray.messaging import Message, begin_trace
 from sylk_ray.pipelines.messages import (
     CHECKS,
@@ -59,9 +59,19 @@ from sylk_ray.speech import CallSkill, Hear
 from sylk_ray.speech.tasks import FindTask, TaskMessage
 
 MERGE_TRIES = 5
+_SAID = (
+    TaskMessage
+    | FindTask
+    | Hear
+    | CallSkill
+    | Waive
+    | Decide
+    | (AdjustPlan | UpdatePlan | RetryTask | SkipTask | RequestPlanChange)
+)
+"""What people say: a fault of that is theirs to hear of, and no end of the job."""
 
 
-class Orchestrator(PlanningDesk):
+class Orchestrator(AdjustingDesk):
     """One job at a time. All decisions are the scheduler's; this carries them out and reports what came of them."""
 
     role = "orchestrator"
@@ -274,7 +284,10 @@ class Orchestrator(PlanningDesk):
                 return
             await self._checks_changed(ctx, state="failed", phase="failed", loops=message.loops, error=error)
             told = ErrorRecord(error.type, f"the session's checks failed: {error.message}", error.hint)
-            await self._finish(JobState.FAILED, ctx, told)
+            self.state.checks_attempted = False
+            self._give_back_ended()
+            if not await self._mend(told, ctx):
+                await self._finish(JobState.FAILED, ctx, told)
         elif self._is_current(message.task, message.attempt):
             self._ledger.task(message.task, loops=message.loops, phase="failed", error=error)
             reason = error.message.splitlines()[0] if error.message else error.type
@@ -315,11 +328,15 @@ class Orchestrator(PlanningDesk):
             return
         await ctx.publish("job.cancelling", reason=message.reason)
         if self.state.planning is not None:
+            change = self.state.planning.change
             await self._stop_planning(ctx)
-            await self._finish(JobState.CANCELLED, ctx)
-            return
-        if self._scheduler.finished and self._ledger.record.checks is not None:
-            await ctx.tell(ctx.address.beside("pipeline", CHECKS), StopPipeline(1, message.reason))
+            if change is None or self._scheduler.finished:
+                await self._finish(JobState.CANCELLED, ctx)
+                return
+        if self.state.checks_attempted:
+            await ctx.tell(
+                ctx.address.beside("pipeline", CHECKS), StopPipeline(self.state.checks_round, message.reason)
+            )
             return
         await self._carry_out(self._scheduler.cancel(message.reason, ctx.clock.now()), ctx)
 
@@ -343,12 +360,12 @@ class Orchestrator(PlanningDesk):
         """Deadlines and back-offs."""
         if self.state.running and not self._scheduler.mode.paused:
             await self._nobody_answered(ctx)
-        if self.state.running and self.state.planning is None:
+        if self.state.running and (self.state.planning is None or self.state.planning.change is not None):
             await self._carry_out(self._scheduler.tick(ctx.clock.now()), ctx)
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """A job whose orchestrator cannot go on has failed, and says so; not so when a person was refused something."""
-        if self.state.running and not isinstance(message, TaskMessage | FindTask | Hear | CallSkill | Waive | Decide):
+        if self.state.running and not isinstance(message, _SAID):
             await self._finish(JobState.FAILED, ctx, ErrorRecord.of(error))
 
     # -- carrying out -----------------------------------------------------------------------------------------
@@ -385,15 +402,21 @@ class Orchestrator(PlanningDesk):
             key = (decision.node.name, decision.attempt)
             if key not in self._admission.asked:
                 self._ask_in(*key, at_work=key in self.state.admitted or isinstance(decision, Stop))
-        if self.state.checks_attempted and (CHECKS, 1) not in self._admission.asked:
-            self._ask_in(CHECKS, 1, at_work=(CHECKS, 1) in self.state.admitted)
+        checks = (CHECKS, self.state.checks_round)
+        if self.state.checks_attempted and checks not in self._admission.asked:
+            self._ask_in(*checks, at_work=checks in self.state.admitted)
+
+    def _ask_in_again(self, name: str, task: Task) -> None:
+        for asked in [each for each in self._admission.asked if each[0] == name and each not in self.state.admitted]:
+            self._admission.keep(self._admission.asked - {asked})
+            self._admission.ask(*asked, task.lane, at_work=False)
 
     def _give_back_ended(self) -> None:
         """Let go of what is for attempts that have ended."""
         in_flight = self._scheduler.in_flight()
         at_work = {(decision.node.name, decision.attempt) for decision in in_flight}
         if self.state.checks_attempted and self.state.running:
-            at_work.add((CHECKS, 1))
+            at_work.add((CHECKS, self.state.checks_round))
         if self._scheduler.mode.paused:
             # A paused job waits for nothing: what was not let in is asked for again when it goes on.
             stopping = {(each.node.name, each.attempt) for each in in_flight if isinstance(each, Stop)}
@@ -415,7 +438,8 @@ class Orchestrator(PlanningDesk):
             return
         self.state.admitted.add(key)
         if task == CHECKS:
-            brief = brief_of_checks(self._job, self._ledger.record, self.state.waived.get(CHECKS, ()))
+            waived = self.state.waived.get(CHECKS, ())
+            brief = brief_of_checks(self._job, self._ledger.record, message.attempt, waived)
         else:
             self._scheduler.node_began(task, message.attempt, ctx.clock.now())
             start = next(each for each in self._scheduler.in_flight() if each.node.name == task)
@@ -462,13 +486,21 @@ class Orchestrator(PlanningDesk):
         finale = self._job.finally_
         if outcome is Outcome.SUCCEEDED and finale is not None and not self.state.checks_attempted:
             self.state.checks_attempted = True
-            await self._checks_changed(ctx, state="running", attempts=1, started_at=ctx.clock.now())
-            self._ask_in(CHECKS, 1)
+            self.state.checks_round += 1
+            begun = {"attempts": self.state.checks_round, "started_at": ctx.clock.now(), "error": None}
+            await self._checks_changed(ctx, state="running", phase="", **begun)
+            self._ask_in(CHECKS, self.state.checks_round)
         elif not self.state.checks_attempted:
             state = {Outcome.SUCCEEDED: JobState.SUCCEEDED, Outcome.CANCELLED: JobState.CANCELLED}.get(
                 outcome or Outcome.FAILED, JobState.FAILED
             )
-            await self._finish(state, ctx, self._ledger.failure() if state is JobState.FAILED else None)
+            error = self._ledger.failure() if state is JobState.FAILED else None
+            if error is None or not self._any_failed() or not await self._mend(error, ctx):
+                await self._finish(state, ctx, error)
+
+    def _any_failed(self) -> bool:
+        """What a person has interrupted is not for the Architect to bring back."""
+        return any(task.state == NodeState.FAILED for task in self._ledger.record.tasks.values())
 
     async def _checks_changed(self, ctx: Context, **changes: Any) -> None:
         checks = self._ledger.checks(CHECKS, ctx.clock.now(), **changes)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from actors.planning_messages import ChangeKind
 from sylk_ray.dag import Mode, Progress
+from sylk_ray.jobs import Adjustment
 from sylk_ray.pipelines.messages import Check
 from sylk_ray.sessions import JobRecord
-from sylk_ray.sessions.records import TaskRecord
+from sylk_ray.sessions.records import ErrorRecord, TaskRecord
 
 
 class TaskEntry(msgspec.Struct, frozen=True):
@@ -24,14 +26,27 @@ class Rejected(msgspec.Struct, frozen=True):
     reason: str
 
 
+class WantedChange(msgspec.Struct, frozen=True):
+    """Why a plan that is being carried out is to be changed."""
+
+    kind: ChangeKind
+    why: str
+    otherwise: ErrorRecord | None = None
+    """With which the job ends when it is not."""
+    adjustments: list[Adjustment] = []
+    """Those that wait for approval."""
+
+
 class Planning(msgspec.Struct, frozen=True):
-    """A request whose tasks are being made, or wait for approval."""
+    """A request whose tasks are being made, or a change of them, or that waits for approval."""
 
     answers: list[tuple[str, str]] = []
     """Questions and what a person said."""
     rejected: list[Rejected] = []
     plan: str = ""
     """The one that waits for approval, as a person reads it."""
+    change: WantedChange | None = None
+    """None for the first plan of a job, before which nothing begins."""
 
 
 class OrchestratorState(msgspec.Struct):
@@ -42,7 +57,13 @@ class OrchestratorState(msgspec.Struct):
     tasks: dict[str, TaskEntry] = {}
     running: bool = False
     began_at: float = 0.0
+    plans: int = 0
+    """How often the Architect has begun to plan."""
     checks_attempted: bool = False
+    checks_round: int = 0
+    """How often the session's checks have begun: after each change that is to mend what they found once more."""
+    changes: int = 0
+    """How often the Architect was asked to mend the plan because something had failed."""
     end_told: bool = False
     """Whether the Guide has heard of the job's end."""
     admitted: set[tuple[str, int]] = msgspec.field(default_factory=set[tuple[str, int]])

@@ -11,8 +11,8 @@ import msgspec
 
 from actors.job_messages import Begin
 from actors.job_reports import JobReports
-from actors.orchestrator_state import Planning, Rejected
-from actors.planning_messages import Decide, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
+from actors.orchestrator_state import Planning, Rejected, WantedChange
+from actors.planning_messages import Change, Decide, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
 from actors.task_desk import TaskDesk
 from sylk_ray.errors import InputError
 from sylk_ray.jobs import Job
@@ -54,16 +54,32 @@ class PlanningDesk(TaskDesk):
     @abstractmethod
     def _set_alarm(self) -> None: ...
 
+    @abstractmethod
+    def _situation(self, wanted: WantedChange) -> Change:
+        """How the plan stands that is to be changed."""
+
+    @abstractmethod
+    async def _carry_change_out(self, planning: Planning, change: WantedChange, who: str, ctx: Context) -> None:
+        """It was approved."""
+
+    @abstractmethod
+    async def _give_change_up(self, error: ErrorRecord, ctx: Context) -> None:
+        """There will be no change of the plan."""
+
     async def _plan(self, planning: Planning, ctx: Context) -> None:
-        """Have the Architect make one, the first or another."""
+        """Have the Architect make one, the first or another, or a change of it."""
         self.state.planning = planning
         if _round(planning) > MOST_ROUNDS:
-            await self._finish(
-                JobState.FAILED, ctx, ErrorRecord("no_plan", f"no plan was approved in {MOST_ROUNDS} tries")
-            )
+            error = ErrorRecord("no_plan", f"no plan was approved in {MOST_ROUNDS} tries")
+            await self._planned_nothing(JobState.FAILED, error, ctx)
             return
-        await ctx.publish("plan.begun", round=_round(planning))
-        await ctx.tell(_architect(ctx), MakePlan(self._ledger.record, _round(planning), _said(planning)))
+        change = self._situation(planning.change) if planning.change is not None else None
+        await ctx.publish("plan.begun", round=_round(planning), change=change.kind if change else "")
+        record = self._ledger.record
+        # All tasks of a record may be many; what the Architect needs of them is in the situation.
+        record = msgspec.structs.replace(record, tasks={})
+        self.state.plans += 1
+        await ctx.tell(_architect(ctx), MakePlan(record, self.state.plans, _said(planning), change))
 
     @handler()
     async def plan_made(self, message: PlanMade, ctx: Context) -> None:
@@ -71,12 +87,18 @@ class PlanningDesk(TaskDesk):
         planning = self._awaited(message.job_id, message.round)
         if planning is None:
             return
-        job = Job.model_validate_json(message.job)
-        await self._adopt(job, ctx)
-        self.state.planning = msgspec.structs.replace(planning, plan=message.told)
-        tasks = [{"name": name, "depends_on": list(task.depends_on)} for name, task in job.tasks.items()]
-        await ctx.publish("plan.made", summary=message.summary, text=message.told, tasks=tasks, round=message.round)
-        if job.policy.approval == "auto":
+        planning = msgspec.structs.replace(planning, plan=message.told)
+        if planning.change is None:
+            job = Job.model_validate_json(message.job)
+            await self._adopt(job, ctx)
+            tasks = [{"name": name, "depends_on": list(task.depends_on)} for name, task in job.tasks.items()]
+        else:
+            change = msgspec.structs.replace(planning.change, adjustments=message.adjustments)
+            planning = msgspec.structs.replace(planning, change=change)
+            tasks = [{"name": each.node_id, "change": each.type} for each in message.adjustments]
+        self.state.planning = planning
+        await ctx.publish("plan.made", summary=message.summary, text=message.told, tasks=tasks, round=_round(planning))
+        if self._job.policy.approval == "auto":
             await self._carry_plan_out("policy", ctx)
         else:
             await self._ask_person("plan", message.told, ctx)
@@ -91,7 +113,7 @@ class PlanningDesk(TaskDesk):
     async def plan_failed(self, message: PlanFailed, ctx: Context) -> None:
         """There are no tasks to do."""
         if self._awaited(message.job_id, message.round) is not None:
-            await self._finish(JobState.FAILED, ctx, message.error)
+            await self._planned_nothing(JobState.FAILED, message.error, ctx)
 
     @handler()
     async def decide(self, message: Decide, ctx: Context) -> JobRecord:
@@ -116,7 +138,8 @@ class PlanningDesk(TaskDesk):
             await self._plan(msgspec.structs.replace(planning, rejected=[*planning.rejected, refused], plan=""), ctx)
         else:
             what = "the plan was not approved" if asking.kind == "plan" else "the question was not answered"
-            await self._finish(JobState.CANCELLED, ctx, ErrorRecord("denied", f"{what} by {message.who or 'a person'}"))
+            denied = ErrorRecord("denied", f"{what} by {message.who or 'a person'}")
+            await self._planned_nothing(JobState.CANCELLED, denied, ctx)
         return self._ledger.record
 
     async def _ask_person(self, kind: Literal["plan", "question"], text: str, ctx: Context) -> None:
@@ -146,7 +169,19 @@ class PlanningDesk(TaskDesk):
             self._ledger.change(asking=asking)
             self._asked_changed()
 
+    async def _planned_nothing(self, state: JobState, error: ErrorRecord, ctx: Context) -> None:
+        """A job without a plan is over; one whose plan stays as it is goes on."""
+        if self.state.planning is not None and self.state.planning.change is not None:
+            await self._give_change_up(error, ctx)
+        else:
+            await self._finish(state, ctx, error)
+
     async def _carry_plan_out(self, who: str, ctx: Context) -> None:
+        planning = self.state.planning
+        if planning is not None and planning.change is not None:
+            await ctx.publish("plan.approved", by=who)
+            await self._carry_change_out(planning, planning.change, who, ctx)
+            return
         await self._keep_plan()
         self.state.planning = None
         self._note_state()
@@ -162,14 +197,14 @@ class PlanningDesk(TaskDesk):
             within = f"{self._job.policy.answer_within_s:g} s"
             hint = "`sylk submit --yes` approves plans; `policy: {answer_within_s: ...}` waits longer"
             error = ErrorRecord("not_answered", f"nobody answered within {within}", hint)
-            await self._finish(JobState.CANCELLED, ctx, error)
+            await self._planned_nothing(JobState.CANCELLED, error, ctx)
 
     async def _stop_planning(self, ctx: Context) -> None:
         """For a job that is cancelled meanwhile."""
         planning, self.state.planning = self.state.planning, None
         self._ledger.change(asking=[], waiting="")
         if planning is not None:
-            stop = StopPlanning(_round(planning))
+            stop = StopPlanning(self.state.plans)
             stopping = asyncio.create_task(ctx.ask(_architect(ctx), stop, timeout=30))
             stopping.add_done_callback(lambda task: task.cancelled() or task.exception())
 
@@ -186,7 +221,7 @@ class PlanningDesk(TaskDesk):
         planning = self.state.planning
         if planning is None or not self.state.running or self._ledger.record.job_id != job_id:
             return None
-        return planning if _round(planning) == round_ and not planning.plan and not self._asking else None
+        return planning if self.state.plans == round_ and not planning.plan and not self._asking else None
 
 
 def _round(planning: Planning) -> int:

@@ -22,6 +22,7 @@ from sylk_ray.cli import (
     jobs,
     messages,
     models,
+    plan,
     say,
     session,
     skills,
@@ -123,6 +124,7 @@ app.command("skills")(skills.skills)
 app.command("hooks")(hooks.hooks)
 app.command("ps")(status.ps)
 app.command("top")(top.top)
+app.add_typer(plan.app, name="plan")
 app.add_typer(session.app, name="session")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.command("index")(index.index)

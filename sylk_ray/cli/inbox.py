@@ -53,11 +53,12 @@ def approve(id: Id, home: Home = None, json: Json = False) -> None:
 
 def deny(
     id: Id,
-    reason: Annotated[str, typer.Argument(help="What is wanted instead; without it the job is cancelled.")] = "",
+    reason: Annotated[str, typer.Argument(help="What is wanted instead; without it there will be none.")] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Deny a plan. With a reason the Architect makes another one; without, the job is cancelled.
+    """Deny a plan. With a reason the Architect makes another one; without, the job is cancelled, or goes on as it was
+    when it is a change of a plan.
 
     Examples:
 
@@ -65,8 +66,7 @@ def deny(
 
       sylk deny a-3f9a2c "do it without a new dependency"
     """
-    told = "denied: another plan is made" if reason.strip() else "denied: the job is cancelled"
-    _decide(Shell(home, json), id, "deny", reason, told)
+    _decide(Shell(home, json), id, "deny", reason, "denied: another plan is made" if reason.strip() else "denied")
 
 
 def answer(

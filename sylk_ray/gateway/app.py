@@ -23,6 +23,7 @@ from sylk_ray.gateway import (
     inbox_routes,
     job_routes,
     letter_routes,
+    plan_routes,
     runtime_routes,
     say_routes,
     session_routes,
@@ -63,6 +64,7 @@ def create_app(host: Host, token: str) -> FastAPI:
         session_routes,
         say_routes,
         letter_routes,
+        plan_routes,
         topic_routes,
         codebase_routes,
     )

@@ -147,7 +147,8 @@ def _cancelling(data: Data) -> list[str]:
 
 def _plan_made(data: Data) -> list[str]:
     tasks: list[Data] = data.get("tasks", [])
-    return [f"a plan of {len(tasks)} task(s):", *str(data.get("text", "")).splitlines()]
+    what = "change" if any("change" in task for task in tasks) else "task"
+    return [f"a plan of {len(tasks)} {what}(s):", *str(data.get("text", "")).splitlines()]
 
 
 def _asked(data: Data) -> list[str]:
@@ -195,6 +196,17 @@ def _finished(data: Data) -> list[str]:
     return [*told, f"hint: {error['hint']}"] if error.get("hint") else told
 
 
+def _plan_begun(data: Data) -> list[str]:
+    what = "thinks about a change of the plan" if data.get("change") else "plans"
+    return [f"the Architect {what}" + (" anew" if data.get("round", 1) > 1 else "")]
+
+
+def _plan_changed(data: Data) -> list[str]:
+    changes = [f"{what}: {', '.join(data[what])}" for what in ("added", "removed", "changed") if data[what]]
+    by = f", by {data['by']}" if data.get("by") else ""
+    return [f"the plan is changed{by}: {'; '.join(changes) or 'the order of its tasks'}"]
+
+
 _TELLERS: dict[str, Callable[[Data], list[str]]] = {
     "job.started": _job_started,
     "job.waiting": _waiting,
@@ -211,7 +223,9 @@ _TELLERS: dict[str, Callable[[Data], list[str]]] = {
     "checks.state": _checks,
     "check.waived": _waived,
     "task.told": _told,
-    "plan.begun": lambda data: ["the Architect plans" + (" anew" if data.get("round", 1) > 1 else "")],
+    "plan.begun": _plan_begun,
+    "plan.changed": _plan_changed,
+    "plan.unchanged": lambda data: [f"the plan stays as it is: {data['error']['message']}"],
     "plan.made": _plan_made,
     "person.asked": _asked,
     "person.decided": _decided,

@@ -101,6 +101,8 @@ class JobPolicy(Spec):
     """How long a person may take to answer; then the job is cancelled."""
     max_loops: Loops = 3
     """How often the Inspector and the Tester may send work back before the task fails."""
+    max_fixes: Loops = 2
+    """How often the Architect may change the plan of a request because tasks, or the checks at the end, have failed."""
 
 
 class Job(Spec):

@@ -28,6 +28,16 @@ class JobLedger:
         tasks = {name: TaskRecord(name, layer=depth) for depth, layer in enumerate(layers) for name in layer}
         self.change(status=JobState.RUNNING, started_at=now, tasks=tasks)
 
+    def amend(self, layers: Iterable[Iterable[str]]) -> None:
+        """The graph has changed: new tasks are ahead, and those that are not in it any more are forgotten."""
+        known = self.record.tasks
+        tasks = {
+            name: msgspec.structs.replace(known.get(name) or TaskRecord(name), layer=depth)
+            for depth, layer in enumerate(layers)
+            for name in layer
+        }
+        self.change(tasks=tasks)
+
     def change(self, **changes: Any) -> None:
         """Change the job itself."""
         self.record = msgspec.structs.replace(self.record, **changes)
@@ -45,6 +55,8 @@ class JobLedger:
         changes: dict[str, Any] = {"state": move.target.value, "attempts": max(task.attempts, move.attempt)}
         if move.target is NodeState.RUNNING:
             changes |= {"started_at": task.started_at or move.at, "reason": "", "error": None}
+        elif move.target is NodeState.PENDING:
+            changes |= {"phase": "", "reason": move.reason, "error": None}
         elif move.reason:
             changes["reason"] = move.reason
         if move.target is NodeState.FAILED and task.error is None:

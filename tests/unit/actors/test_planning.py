@@ -10,154 +10,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.architect import Architect, Planned, PlannedTask, as_text, with_tasks
-from actors.job_messages import ContinueJob, HaltJob, PauseJob, RunJob
-from actors.orchestrator import Orchestrator
+from actors.architect import Planned, PlannedTask, as_text, with_tasks
+from actors.job_messages import ContinueJob, HaltJob, PauseJob
 from actors.planning_desk import NotAsked
-from actors.planning_messages import Decide
-from sylk_ray.config import Model, Settings
 from sylk_ray.jobs import Job
-from sylk_ray.messaging import SHARED, Address
-from sylk_ray.pipelines.messages import StartPipeline, StopPipeline
-from sylk_ray.runtime import Agent, Context, Host, LocalTransport, MemoryJournals, Roles, SessionBinding, handler
-from sylk_ray.sessions import JobRecord, JobState
-from sylk_ray.sessions.messages import JobEnded, JobProgress
-from sylk_ray.sessions.workspace import Workspace
-from tests.models import ModelServer, RoleScript, call
-from tests.unit.actors.test_thinking import Door
-from tests.unit.runtime.conftest import FakeFleet, FakeRouter
-from tests.unit.sessions.conftest import git, new_repository
+from sylk_ray.sessions import JobState
+from tests.models import call
 
-ORCHESTRATOR = Address("s", "orchestrator", "main")
-GUIDE = Address(SHARED, "guide", "main")
-PERSON = Address(SHARED, "gateway", "main")
-TASK = {"name": "add_total", "prompt": "Write total.py.", "criteria": ["it adds up"]}
-PLAN = call("finish", summary="A function is added.", tasks=[TASK], risks=["none"], edge_cases=["an empty list"])
+from .planning import GUIDE, ORCHESTRATOR, PLAN, TASK, FakeGuide, FakePipeline, World, opened
+
 QUESTION = call("finish", question="Which Python?")
-
-
-class FakeGuide(Agent[None]):
-    role = "guide"
-    ended: list[JobRecord] = []
-
-    known: list[JobRecord] = []
-
-    @handler(concurrent=True)
-    async def progress(self, message: JobProgress, ctx: Context) -> None:
-        self.known.append(message.record)
-
-    @handler(concurrent=True)
-    async def over(self, message: JobEnded, ctx: Context) -> None:
-        self.ended.append(message.record)
-
-
-class FakePipeline(Agent[None]):
-    role = "pipeline"
-    started: list[StartPipeline] = []
-
-    @handler(concurrent=True)
-    async def start(self, message: StartPipeline, ctx: Context) -> None:
-        self.started.append(message)
-
-    @handler(concurrent=True)
-    async def stop(self, message: StopPipeline, ctx: Context) -> None: ...
-
-
-class OpenDoor(Door):
-    """Lets pipelines in as well."""
-
-    def want(self, request: Any, decide: Any) -> None:
-        asyncio.get_running_loop().call_soon(decide, None)
-
-    claim = want
-
-    def give_back(self, key: str) -> None: ...
-
-
-class World:
-    def __init__(self, home: Path, repo: Path) -> None:
-        self.home, self.repo = home, repo
-        self.journals = MemoryJournals()
-        self.script = RoleScript()
-        self.server = ModelServer(answer=lambda request: self.script(request))
-        self.workspace = Workspace(home, "s", "demo", repo)
-
-    async def start(self) -> None:
-        agents = (Orchestrator, Architect, FakePipeline, FakeGuide, FakeRouter, FakeFleet)
-        transport = LocalTransport()
-        from sylk_ray.runtime import SystemClock
-
-        self.host = Host(
-            "a",
-            roles=Roles({cls.role: cls for cls in agents}),
-            transport=transport,
-            journals=self.journals,
-            clock=SystemClock(),
-            settings=Settings(home=self.home, models={"m": Model(base_url=self.server.url, model="tiny")}),
-        )
-        self.host.leases = OpenDoor()  # type: ignore[assignment]
-        self.host.directory.learn(GUIDE, "a")
-        transport.join("a", self.host.receive)
-        await self.host.open_session(SessionBinding("s", "a"))
-
-    async def submit(self, policy: dict[str, Any] | None = None, **moves: Any) -> None:
-        self.script = RoleScript(**moves)
-        job = Job.model_validate(
-            {"name": "j", "request": "Add up numbers.", "repo": str(self.repo), "policy": policy or {}}
-        )
-        base = git(self.repo, "rev-parse", "HEAD")
-        record = JobRecord("j-1", "j", "s", "demo", str(self.repo), "sylk/demo", JobState.PREPARED, 0.0, base)
-        path = self.workspace.directory.job_of("j-1")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(job.model_dump_json())
-        await self.host.ask(GUIDE, ORCHESTRATOR, RunJob(record), timeout=10)
-
-    async def until(self, kind: str, count: int = 1) -> dict[str, Any]:
-        """The last event of a kind, when there are so many of them."""
-        async with asyncio.timeout(20):
-            while len(found := self.happened(kind)) < count:
-                await asyncio.sleep(0.01)
-        return found[-1]
-
-    def happened(self, kind: str) -> list[dict[str, Any]]:
-        return [dict(event.data) for event in FakeRouter.events if event.kind == kind]
-
-    async def decide(self, decision: Any, text: str = "", asking: str = "") -> JobRecord:
-        asked = asking or (await self.until("person.asked"))["id"]
-        return await self.host.ask(PERSON, ORCHESTRATOR, Decide(asked, decision, text, "ada"), timeout=10)
-
-    def die(self, address: Address) -> None:
-        """As with its cell: what it had not committed is gone."""
-        slot = self.host._slots.pop(address)
-        for task in slot.tasks():
-            task.cancel()
-        slot.agent._reminders.close()
-
-    async def ended(self) -> JobRecord:
-        async with asyncio.timeout(20):
-            while not FakeGuide.ended:
-                await asyncio.sleep(0.01)
-        return FakeGuide.ended[-1]
-
-    async def started(self) -> StartPipeline:
-        async with asyncio.timeout(20):
-            while not FakePipeline.started:
-                await asyncio.sleep(0.01)
-        return FakePipeline.started[-1]
 
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncGenerator[World]:
-    FakeRouter.places, FakeRouter.events = {}, []
-    FakeGuide.ended.clear()
-    FakeGuide.known.clear()
-    FakePipeline.started.clear()
-    made = World(tmp_path / "home", new_repository(tmp_path / "repo", {"readme.md": "# Sums\n"}))
-    await made.workspace.create(git(made.repo, "rev-parse", "HEAD"))
-    await made.start()
-    yield made
-    await made.host.stop(grace_s=0)
-    made.server.close()
+    async with opened(tmp_path) as made:
+        yield made
 
 
 async def test_a_plan_is_shown_and_carried_out_when_it_is_approved(world):

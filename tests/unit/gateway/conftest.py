@@ -15,6 +15,7 @@ from actors.coordinator import Coordinator
 from actors.fair_share import FairShareAgent
 from actors.gate import GateKeeper
 from actors.knowledge import Knowledge
+from actors.planning_messages import AdjustPlan, RequestPlanChange, RetryTask, SkipTask, UpdatePlan
 from actors.session_router import SessionRouter
 from actors.topics import Topics
 from sylk_ray.config import Settings
@@ -193,6 +194,37 @@ class Fragile(Agent[Kept]):
         return self.state.texts
 
 
+class FakeOrchestrator(Agent[None]):
+    """Takes every wish about its plan."""
+
+    role = "orchestrator"
+    heard: ClassVar[list[object]] = []
+
+    @handler(concurrent=True)
+    async def adjust(self, message: AdjustPlan, ctx: Context) -> JobRecord:
+        return self._taken(message)
+
+    @handler(concurrent=True)
+    async def update(self, message: UpdatePlan, ctx: Context) -> JobRecord:
+        return self._taken(message)
+
+    @handler(concurrent=True)
+    async def retry(self, message: RetryTask, ctx: Context) -> JobRecord:
+        return self._taken(message)
+
+    @handler(concurrent=True)
+    async def skip(self, message: SkipTask, ctx: Context) -> JobRecord:
+        return self._taken(message)
+
+    @handler(concurrent=True)
+    async def change(self, message: RequestPlanChange, ctx: Context) -> JobRecord:
+        return self._taken(message)
+
+    def _taken(self, message: object) -> JobRecord:
+        self.heard.append(message)
+        return a_job()
+
+
 class FakeFleet(Agent[None]):
     role = "fleet"
     open: ClassVar[set[str]] = set()
@@ -243,6 +275,7 @@ class Runtime:
                 "knowledge": Knowledge,
                 "gate": GateKeeper,
                 "fragile": Fragile,
+                "orchestrator": FakeOrchestrator,
             }
         )
         self.hosts: dict[str, Host] = {}
@@ -282,7 +315,7 @@ class Runtime:
 async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
     for kept in (FakeGuide.jobs, FakeGuide.sessions, FakeGuide.foreground, FakeGuide.heard):
         kept.clear()
-    for kept in (FakeFleet.open, FakeFleet.heard):
+    for kept in (FakeFleet.open, FakeFleet.heard, FakeOrchestrator.heard):
         kept.clear()
     made = Runtime(tmp_path)
     yield made
