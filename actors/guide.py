@@ -105,7 +105,7 @@ class Guide(GuideDesk):
                 submitted_at=ctx.clock.now(),
                 base=await workspace.head() or session.base,
                 first_event=0 if is_new else await self._maker.last_event(session),
-                grants=Grants(list(sandbox.write), sandbox.network, list(sandbox.env)),
+                grants=Grants(list(sandbox.write), sandbox.network, list(sandbox.env), list(sandbox.read)),
                 warnings=repository.warnings,
                 trace=current_trace(),
             )

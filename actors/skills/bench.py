@@ -108,6 +108,7 @@ def _tools(
         sandbox=job.sandbox if job is not None else Sandbox(),
         run_id=f"{run_id}-{secrets.token_hex(4)}",
         cell=ctx.cell,
+        repository=workspace.repository,
     )
 
 

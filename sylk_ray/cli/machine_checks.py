@@ -51,13 +51,14 @@ def ray(home: Path) -> Iterator[Finding]:
 
 
 def confinement(home: Path) -> Iterator[Finding]:
-    """Tools can be kept in their worktree and off the network."""
+    """Tools can be kept in their worktree, from the person's files and off the network."""
     from sylk_ray.tools import confinement as probe
     from sylk_ray.tools.confinement import UNCONFINED
 
     found = probe()
+    files = "only their worktree and the system" if found.landlock_abi else "all your files"
     network = "isolated" if found.network else "not isolated"
-    detail = f"Landlock ABI {found.landlock_abi or 'none'}, network {network}"
+    detail = f"Landlock ABI {found.landlock_abi or 'none'}: tools read {files}; network {network}"
     if found.landlock_abi and found.network:
         yield Finding("confinement", "ok", detail)
         return

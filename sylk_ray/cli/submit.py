@@ -168,7 +168,7 @@ def _started(
     from sylk_ray.gateway.narration import grants_told, plain
 
     shell.note(f"job {record.job_id}, session {record.session}, branch {record.branch}")
-    grants: dict[str, Any] = {name: getattr(record.grants, name) for name in ("write", "network", "env")}
+    grants: dict[str, Any] = {name: getattr(record.grants, name) for name in ("read", "write", "network", "env")}
     for line in grants_told(grants):
         shell.note(f"granted: its tools {plain(line)}")
     for warning in record.warnings:

@@ -40,6 +40,8 @@ def plain(text: str) -> str:
 def grants_told(grants: Data) -> list[str]:
     """What the person granted the job's tools beyond their worktree."""
     told: list[str] = []
+    if grants.get("read"):
+        told.append(f"may read {', '.join(grants['read'])}")
     if grants.get("write"):
         told.append(f"may write to {', '.join(grants['write'])}")
     if grants.get("network"):

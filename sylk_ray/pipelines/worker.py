@@ -222,6 +222,7 @@ def tool_context(
         sandbox=brief.sandbox,
         run_id=run_id(brief, role),
         cell=ctx.cell,
+        repository=Path(brief.repo),
         on_line=lambda line: ctx.progress(_plain(line), task=brief.task),
     )
 

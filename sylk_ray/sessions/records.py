@@ -152,6 +152,7 @@ class Grants(msgspec.Struct, frozen=True):
     write: list[str] = []
     network: bool = False
     env: list[str] = []
+    read: list[str] = []
 
 
 PLANNING = "architect-looks"

@@ -38,7 +38,7 @@ class Workspace:
 
     def __init__(self, home: Path, session: str, name: str, repo: Path) -> None:
         self._home = home
-        self._repo = repo
+        self.repository = repo
         self._git = Git(repo)
         self.branch = f"{BRANCHES}{name}"
         self.directory = SessionDirectory(session_directory(home, session))
@@ -52,10 +52,10 @@ class Workspace:
         if code != 0:
             if await self.head() is not None:
                 raise InputError(
-                    f"the branch {self.branch} exists already in {self._repo}",
+                    f"the branch {self.branch} exists already in {self.repository}",
                     hint=f"choose another --session, or delete it with `git branch -D {self.branch}`",
                 )
-            raise InputError(f"the branch {self.branch} cannot be made in {self._repo}: {errors.strip()}")
+            raise InputError(f"the branch {self.branch} cannot be made in {self.repository}: {errors.strip()}")
 
     async def undo(self) -> None:
         """Take back what ``create`` did, and remove the session's directory."""
@@ -74,13 +74,13 @@ class Workspace:
         replaced."""
         head = commit or await self.head()
         if not head:
-            raise GitFailed(f"the branch {self.branch} is gone from {self._repo}", hint="someone deleted it")
+            raise GitFailed(f"the branch {self.branch} is gone from {self.repository}", hint="someone deleted it")
         path = self.directory.worktree(task)
-        async with repository_lock(self._repo):
+        async with repository_lock(self.repository):
             await self._remove(task)
             path.parent.mkdir(parents=True, exist_ok=True)
             await self._git.run("worktree", "add", "--quiet", "--detach", str(path), head)
-            await fill_submodules(self._repo, path)
+            await fill_submodules(self.repository, path)
         return head
 
     async def reset(self, task: str, commit: str) -> None:
@@ -177,7 +177,7 @@ class Workspace:
         """
         head = await self.head()
         if head is None:
-            raise GitFailed(f"the branch {self.branch} is gone from {self._repo}", hint="someone deleted it")
+            raise GitFailed(f"the branch {self.branch} is gone from {self.repository}", hint="someone deleted it")
         code, output, errors = await self._git.try_run(
             "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, commit
         )
@@ -219,15 +219,15 @@ class Workspace:
 
     async def close_worktree(self, task: str) -> None:
         """Remove a task's worktree."""
-        async with repository_lock(self._repo):
+        async with repository_lock(self.repository):
             await self._remove(task)
         private = self.directory.private(task)
         await asyncio.to_thread(shutil.rmtree, private, True)
 
     async def close(self, *, delete_branch: bool = False) -> None:
         """Leave nothing in the repository but the session's branch, and with ``delete_branch`` not even that."""
-        if self._repo.exists() and (delete_branch or await self._has_left_something()):
-            async with repository_lock(self._repo):
+        if self.repository.exists() and (delete_branch or await self._has_left_something()):
+            async with repository_lock(self.repository):
                 for task in await self._tasks():
                     await self._remove(task)
                 if delete_branch:
@@ -263,7 +263,7 @@ class Workspace:
         path = self.directory.worktree(task)
         folder = await self._folder_of(path)
         if folder is None:
-            raise GitFailed(f"{self._repo} knows no worktree {path}", hint="someone has removed it")
+            raise GitFailed(f"{self.repository} knows no worktree {path}", hint="someone has removed it")
         return Git(path, folder)
 
     async def _folder_of(self, worktree: Path) -> Path | None:
@@ -271,7 +271,7 @@ class Workspace:
         return (await asyncio.to_thread(_worktrees_of, await self._common())).get(worktree)
 
     async def _common(self) -> Path:
-        return (self._repo / await self._git.line("rev-parse", "--git-common-dir")).resolve()
+        return (self.repository / await self._git.line("rev-parse", "--git-common-dir")).resolve()
 
     async def _tasks(self) -> list[str]:
         """The tasks that have a worktree, by their folders and by what git knows."""

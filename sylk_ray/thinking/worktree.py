@@ -140,7 +140,8 @@ async def run_command(ctx: Bench, command: str, timeout_s: Annotated[float, Fiel
     check_command(command)
     done = await ctx.tools.run(("/bin/sh", "-c", command), timeout_s=timeout_s, artifact="model")
     how = f"killed by its {done.killed_by} limit" if done.killed_by else f"exit code {done.exit_code}"
-    return f"{how}\n{done.output.strip()}" if done.output.strip() else f"{how}, no output"
+    hint = f"\nhint: {done.hint}" if done.hint else ""
+    return f"{how}\n{done.output.strip()}{hint}" if done.output.strip() else f"{how}, no output"
 
 
 IN_A_WORKTREE = (read_file, list_files, search_files, write_file, edit_file, delete_file, run_command)

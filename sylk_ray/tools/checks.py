@@ -168,5 +168,5 @@ def _read(path: Path) -> str:
 def _crashed(check: Check, result: ProcessResult) -> CheckFailed:
     return CheckFailed(
         f"the check {check.name} did not do its work (exit code {result.exit_code}){_said(result)}",
-        hint="Try the command by hand; its configuration or its arguments may be wrong.",
+        hint=result.hint or "Try the command by hand; its configuration or its arguments may be wrong.",
     )

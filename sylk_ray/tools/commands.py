@@ -21,6 +21,8 @@ from sylk_ray.tools.specs import Run
 
 _ALWAYS_IGNORED = (*CACHES, ".venv/")
 
+_OTHERWISE = "If this exit code is fine, add it to ok_exit_codes."
+
 Snapshot = dict[str, tuple[int, int, int, int]]
 
 
@@ -37,7 +39,7 @@ async def run(action: Run, context: ToolContext) -> ActionResult:
     if result.exit_code not in action.ok_exit_codes:
         raise ActionFailed(
             f"`{shown}` ended with exit code {result.exit_code}{ending_with(result.output)}",
-            hint=f"{where_kept(result)} If this exit code is fine, add it to ok_exit_codes.".lstrip(),
+            hint=" ".join(filter(None, (result.hint, where_kept(result), _OTHERWISE))),
         )
     after = await asyncio.to_thread(snapshot, context.worktree)
     changed = tuple(sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)))

@@ -3,8 +3,8 @@
 A program of its own, started with ``python -I -S``, because the process that wants a tool run has many
 threads, and between fork and exec of such a process nothing but exec is safe. It imports little: its start is
 part of the cost of every tool. Options: ``--parent=PID`` whose death ends the program, ``--file-mb=N`` the
-largest file, ``--isolate`` no network but localhost, ``--landlock`` write only beneath each ``--write=PATH``,
-``--hide=PATH`` read no file beneath it, but for what is beneath a ``--write``.
+largest file, ``--isolate`` no network but localhost, ``--landlock`` write only beneath each ``--write=PATH``, and read
+only there and beneath each ``--read=PATH``, but for what is beneath a ``--hide=PATH``.
 ``--probe`` prints what the kernel can do, and ends. Exit code 125 says that it could not confine.
 
 Landlock: Linux, Documentation/userspace-api/landlock.rst.
@@ -27,7 +27,9 @@ PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
 DROPPED_CAPABILITIES = (16, 17, 19, 21, 22, 25, 27, 32, 33, 34, 38, 39, 40)
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-WRITE_FILE, READ_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 2, 1 << 13, 1 << 14, 1 << 15
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+READ = EXECUTE | READ_FILE | READ_DIR
 MAKE_CHAR, MAKE_BLOCK = 1 << 6, 1 << 11
 REMOVE_AND_MAKE = 0b1_1111_1111 << 4
 SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1, 2
@@ -100,23 +102,27 @@ def handled_rights(abi: int) -> int:
     return rights
 
 
-def around(hidden: str) -> "list[str]":
-    """Everything that is neither beneath a path nor above it: Landlock allows by list, and denies what is left."""
+def parts(path: str, hidden: "list[str]") -> "list[str]":
+    """What is beneath a path and neither beneath nor above a hidden one: Landlock allows by list, and denies what is
+    left."""
+    inner = [each for each in hidden if each == path or each.startswith(path.rstrip("/") + "/")]
+    if not inner:
+        return [path]
+    if path in inner:
+        return []
     found: list[str] = []
-    path: str = os.path.realpath(hidden)
-    while path != "/":
-        parent: str = os.path.dirname(path)  # noqa: PTH120
-        # A symbolic link may lead back above the path; where others lead to is allowed by its own place.
-        found += [entry.path for entry in os.scandir(parent) if entry.path != path and not entry.is_symlink()]
-        path = parent
+    for entry in os.scandir(path):
+        # A symbolic link may lead to what is hidden; where others lead to is allowed by its own place.
+        if not entry.is_symlink():
+            found += parts(entry.path, inner)
     return found
 
 
-def restrict_files(writable: "list[str]", hidden: str, isolated: bool) -> None:
-    """From now on this process and its children write only beneath ``writable`` and to harmless devices, and read
-    nothing else beneath ``hidden``."""
+def restrict_files(writable: "list[str]", readable: "list[str]", hidden: "list[str]", isolated: bool) -> None:
+    """From now on this process and its children write only beneath ``writable`` and to harmless devices, and read only
+    there and what is beneath ``readable`` and not ``hidden``. Of folders with something hidden the names stay known."""
     abi = landlock_abi()
-    handled = handled_rights(abi) | (READ_FILE if hidden else 0)
+    handled = handled_rights(abi) | READ
     attributes = little(handled, 8)
     if abi >= 4:
         attributes += little(0, 8)
@@ -128,9 +134,13 @@ def restrict_files(writable: "list[str]", hidden: str, isolated: bool) -> None:
     for path in DEVICES:
         if os.path.exists(path):  # noqa: PTH110
             allow(ruleset, path, handled & ~(MAKE_CHAR | MAKE_BLOCK))
-    for path in around(hidden) if hidden else ():
+    for path in readable:
         try:
-            allow(ruleset, path, READ_FILE)
+            within = parts(path, hidden)
+            if within and within != [path]:
+                allow(ruleset, path, READ_DIR)
+            for part in within:
+                allow(ruleset, part, READ)
         except OSError:
             continue  # it went away meanwhile, or leads nowhere: then it cannot be read either
     checked(syscall(RESTRICT_SELF, ruleset, 0), "enforce the Landlock ruleset")
@@ -140,7 +150,7 @@ def restrict_files(writable: "list[str]", hidden: str, isolated: bool) -> None:
 def allow(ruleset: int, path: str, rights: int) -> None:
     beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     if not os.path.isdir(path):  # noqa: PTH112
-        rights &= WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+        rights &= EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
     rule = little(rights, 8) + little(beneath, 4)
     checked(syscall(ADD_RULE, ruleset, 1, rule, 0), f"allow {path}")
     os.close(beneath)
@@ -160,15 +170,13 @@ def die_with(parent: int) -> None:
 
 
 def confine(options: "list[str]") -> None:
-    writable: list[str] = []
-    parent, landlock, isolate, hidden = 0, False, False, ""
+    paths: dict[str, list[str]] = {"--write": [], "--read": [], "--hide": []}
+    parent, landlock, isolate = 0, False, False
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for option in options:
         name, _, value = option.partition("=")
-        if name == "--write":
-            writable.append(value)
-        elif name == "--hide":
-            hidden = value
+        if name in paths:
+            paths[name].append(value)
         elif name == "--parent":
             parent = int(value)
         elif name == "--file-mb":
@@ -187,7 +195,7 @@ def confine(options: "list[str]") -> None:
         isolate_network()
     give_up_privileges()
     if landlock:
-        restrict_files(writable, hidden, isolate)
+        restrict_files(paths["--write"], paths["--read"], paths["--hide"], isolate)
     die_with(parent)  # last: a change of credentials clears it
 
 
@@ -204,7 +212,7 @@ def probe() -> None:
         return
     try:
         give_up_privileges()
-        restrict_files([], "", True)
+        restrict_files([], [], [], True)
         print(f"landlock={abi}")
     except OSError as error:
         print(f"problem=Landlock: {error}")

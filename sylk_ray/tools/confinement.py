@@ -13,11 +13,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from sylk_ray.errors import InputError
-from sylk_ray.home import default_home
 from sylk_ray.tools import confine
+from sylk_ray.tools.environment import search_path
 from sylk_ray.tools.errors import ConfinementUnavailable
+from sylk_ray.tools.reading import DENIED, hidden, hint_for, readable
 from sylk_ray.tools.specs import Limits, Sandbox
 
 UNCONFINED = "SYLK_UNCONFINED"
@@ -48,8 +50,17 @@ def confinement() -> Confinement:
     return Confinement(abi, any(name == "network" for name, _, _ in found), problems)
 
 
-def confined(program: Sequence[str], *, cwd: Path, private_dir: Path, limits: Limits, sandbox: Sandbox) -> list[str]:
-    """The command line that runs ``program`` within its grants; raises ConfinementUnavailable."""
+def confined(
+    program: Sequence[str],
+    *,
+    cwd: Path,
+    private_dir: Path,
+    limits: Limits,
+    sandbox: Sandbox,
+    repository: Path | None = None,
+) -> list[str]:
+    """The command line that runs ``program`` within its grants, in a worktree of the repository if there is one; raises
+    ConfinementUnavailable, and InputError for a grant of what is not there. Blocks."""
     able = confinement()
     lacking = ([] if able.landlock_abi else ["write protection (Landlock)"]) + (
         [] if able.network or sandbox.network else ["network isolation (network namespaces)"]
@@ -60,13 +71,20 @@ def confined(program: Sequence[str], *, cwd: Path, private_dir: Path, limits: Li
     if able.network and not sandbox.network:
         options.append("--isolate")
     if able.landlock_abi:
-        writable = [cwd, private_dir, *(_granted(path, cwd) for path in sandbox.write)]
-        options += ["--landlock", *(f"--write={path}" for path in writable)]
-        home = default_home()
-        if home.is_dir():
-            # The tokens of the runtime and of its Ray lie there, and the work of every other session.
-            options.append(f"--hide={home}")
+        writable = [cwd, private_dir, *granted(sandbox.write, cwd, "write")]
+        allowed = readable(search_path(), repository, granted(sandbox.read, cwd, "read"))
+        options.append("--landlock")
+        for option, paths in (("write", writable), ("read", allowed), ("hide", hidden())):
+            options += [f"--{option}={path}" for path in paths]
     return [*_launcher(), *options, "--", *program]
+
+
+def reading_refused(output: str, *, cwd: Path, private_dir: Path, sandbox: Sandbox, repository: Path | None) -> str:
+    """How a job grants what a tool was refused to read, when its output tells of that; else empty. Blocks."""
+    if DENIED not in output or not confinement().landlock_abi:
+        return ""
+    more = [*granted(sandbox.write, cwd, "write"), *granted(sandbox.read, cwd, "read")]
+    return hint_for(output, [cwd, private_dir, *readable(search_path(), repository, more)])
 
 
 def unavailable(why: str) -> ConfinementUnavailable:
@@ -78,14 +96,16 @@ def unavailable(why: str) -> ConfinementUnavailable:
     )
 
 
-def _granted(path: str, cwd: Path) -> Path:
-    granted = cwd / Path(path).expanduser()
-    if not granted.exists():
-        raise InputError(
-            f"sandbox.write grants {granted}, which does not exist",
-            hint="Make the folder first, or take it out of sandbox.write.",
-        )
-    return granted.resolve()
+def granted(paths: Sequence[str], cwd: Path, what: Literal["read", "write"]) -> list[Path]:
+    """What a job grants, links followed; InputError for what is not there."""
+    found = [cwd / Path(path).expanduser() for path in paths]
+    for path in found:
+        if not path.exists():
+            raise InputError(
+                f"sandbox.{what} grants {path}, which does not exist",
+                hint=f"Make the folder first, or take it out of sandbox.{what}.",
+            )
+    return [path.resolve() for path in found]
 
 
 @functools.cache

@@ -26,6 +26,8 @@ class ToolContext:
     run_id: str
     on_line: Callable[[str], None] | None = None
     cell: str = ""
+    repository: Path | None = None
+    """That of the worktree; its git directory can be read."""
     protected: frozenset[str] = frozenset()
     """Relative paths with changes of others, which write, delete and patch must not discard."""
 
@@ -51,6 +53,7 @@ class ToolContext:
             env_extra=env_extra or {},
             output_path=self.new_artifact(artifact),
             on_line=self.on_line,
+            repository=self.repository,
         )
 
     def new_artifact(self, name: str) -> Path:

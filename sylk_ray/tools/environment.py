@@ -15,6 +15,7 @@ from pathlib import Path
 from sylk_ray.messaging.trace import current_trace, traceparent
 from sylk_ray.tools.errors import ToolMissing
 from sylk_ray.tools.specs import Sandbox
+from sylk_ray.tools.toolchains import rustup_home
 
 MARKER = "SYLK_TOOL_RUN"
 PRIVATE_FOLDERS = {
@@ -74,10 +75,13 @@ def scrubbed_environment(private_dir: Path, sandbox: Sandbox, run_id: str, extra
     inherited = {name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith("LC_")}
     granted = {name: os.environ[name] for name in sandbox.env if name in os.environ}
     private = {name: str(private_dir / folder) for name, folder in PRIVATE_FOLDERS.items()}
+    path = search_path()
+    rustup = rustup_home(path)
     return {
         "LANG": "C.UTF-8",
         **inherited,
-        "PATH": search_path(),
+        "PATH": path,
+        **({"RUSTUP_HOME": str(rustup)} if rustup else {}),
         "TERM": "dumb",
         "PYTHONDONTWRITEBYTECODE": "1",
         **private,

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from sylk_ray.tools import confine
-from sylk_ray.tools.confinement import confined, unavailable
+from sylk_ray.tools.confinement import confined, reading_refused, unavailable
 from sylk_ray.tools.disk_use import wait_for_growth
 from sylk_ray.tools.environment import (
     make_private_folders,
@@ -57,6 +57,8 @@ class ProcessResult:
     """How much was printed; all but ``dropped_bytes`` of it is in the file."""
     dropped_bytes: int
     killed_by: KilledBy | None
+    hint: str = ""
+    """How to grant what it could not read, when its output tells of that; empty otherwise."""
     output_problem: str = ""
     """Why the file lacks a part of the output that was to be kept; empty when it does not."""
 
@@ -72,10 +74,12 @@ async def run_process(
     env_extra: Mapping[str, str] = _NO_VARIABLES,
     output_path: Path | None = None,
     on_line: Callable[[str], None] | None = None,
+    repository: Path | None = None,
 ) -> ProcessResult:
     """Run a command to its end: a string by ``/bin/sh -c``, a list as it is.
 
-    ``run_id`` marks its processes and must not be shared by runs at the same time. Raises ToolMissing,
+    ``run_id`` marks its processes and must not be shared by runs at the same time. The git directory of ``repository``
+    may be read. Raises ToolMissing,
     ConfinementUnavailable, and CancelledError after the processes are gone.
     """
     program = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
@@ -84,7 +88,9 @@ async def run_process(
     def prepare() -> list[str]:
         require_program(program[0], cwd, environment["PATH"])
         make_private_folders(private_dir)
-        return confined(program, cwd=cwd, private_dir=private_dir, limits=limits, sandbox=sandbox)
+        return confined(
+            program, cwd=cwd, private_dir=private_dir, limits=limits, sandbox=sandbox, repository=repository
+        )
 
     command_line = await asyncio.to_thread(prepare)
     output = Output(output_path, limits.output_mb << 20, on_line)
@@ -94,14 +100,19 @@ async def run_process(
         output.close()
         raise
     killed_by = await run.to_its_end(limits, (cwd, private_dir))
+    tail = output.tail()
+    hint = await asyncio.to_thread(
+        reading_refused, tail, cwd=cwd, private_dir=private_dir, sandbox=sandbox, repository=repository
+    )
     result = ProcessResult(
         exit_code=run.exit_code,
         duration_s=run.duration_s,
-        output=output.tail(),
+        output=tail,
         output_path=output_path,
         output_bytes=output.total_bytes,
         dropped_bytes=output.dropped_bytes,
         killed_by=killed_by or _killed_for_file_size(run.exit_code),
+        hint=hint,
         output_problem=output.problem,
     )
     _raise_for_start(result, program)

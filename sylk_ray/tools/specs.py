@@ -141,7 +141,10 @@ class Thinking(Spec):
 class Sandbox(Spec):
     """What the person grants to tool processes beyond the worktree. Only a job file can grant."""
 
+    read: tuple[str, ...] = ()
+    """Files and folders beside the worktree, the system and the toolchains."""
     write: tuple[str, ...] = ()
+    """Folders that may be written to, and read."""
     network: bool = False
     env: tuple[str, ...] = ()
 

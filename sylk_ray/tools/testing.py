@@ -98,4 +98,5 @@ def _problem(result: ProcessResult, testing: Testing, context: ToolContext, juni
     explained = f"`{shown}` ended with exit code {result.exit_code}"
     if (junit is not None or "pytest" in shown) and result.exit_code in _PYTEST_EXIT:
         explained = f"{_PYTEST_EXIT[result.exit_code]} (exit code {result.exit_code})"
-    return f"{explained}{ending_with(result.output)}"
+    hint = f"\n{result.hint}" if result.hint else ""
+    return f"{explained}{ending_with(result.output)}{hint}"

@@ -73,11 +73,12 @@ def test_a_started_job_names_its_layers_and_what_was_granted():
         name="tidy",
         branch="sylk/t",
         layers=[["a", "b"], ["c"]],
-        grants={"write": ["/x"], "network": True, "env": ["HOME"]},
+        grants={"read": ["/y", "~/z"], "write": ["/x"], "network": True, "env": ["HOME"]},
         warnings=["2 uncommitted change(s)"],
     )
     assert lines == [
         "job tidy (j-1) started on branch sylk/t: a, b -> c",
+        "granted: its tools may read /y, ~/z",
         "granted: its tools may write to /x",
         "granted: its tools may use the network",
         "granted: its tools may see HOME of the environment",

@@ -43,6 +43,7 @@ def make_context(tmp_path: Path, worktree: Path) -> MakeContext:
             "limits": Limits(timeout_s=30),
             "sandbox": Sandbox(),
             "run_id": f"test/{tmp_path.name}",
+            "repository": tmp_path / "repository",
         }
         return ToolContext(**(given | changes))
 

@@ -154,7 +154,8 @@ async def test_the_runtimes_own_secrets_and_other_sessions_cannot_be_read(
     (mine / "worktree" / "own.txt").write_text("mine")
     (tmp_path / "beside.txt").write_text("readable")
     monkeypatch.setenv("SYLK_HOME", str(home))
-    context = make_context(worktree=mine / "worktree", private_dir=mine / "private")
+    grants = Sandbox(read=(str(tmp_path),))
+    context = make_context(worktree=mine / "worktree", private_dir=mine / "private", sandbox=grants)
     result = await context.run(f"cat own.txt '{tmp_path}/beside.txt'; python3 -c 'import json; print(json.dumps(1))'")
     assert result.output.split() == ["minereadable1"]
     for secret in (home / "token", others / "work.txt"):
