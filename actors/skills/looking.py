@@ -13,7 +13,8 @@ from actors.skills.bench import Role, bench
 from sylk_ray.errors import InputError
 from sylk_ray.skills import skill
 from sylk_ray.speech import SkillCall
-from sylk_ray.tools import ToolContext
+from sylk_ray.tools import ActionFailed, PathRefused, ToolContext
+from sylk_ray.tools.beneath import read_beneath
 from sylk_ray.tools.files import is_binary, text_of
 from sylk_ray.tools.languages import language_of
 from sylk_ray.tools.paths import files_matching, resolve
@@ -129,10 +130,10 @@ async def ast_grep(ctx: Call, pattern: str, language: str, path: str = "**") -> 
 def _matches(worktree: Path, pattern: str, language: str, globs: str) -> list[Place]:
     found: list[Place] = []
     for name in files_matching(worktree, globs):
-        file = resolve(worktree, name)
-        if file.stat().st_size > LARGEST:
-            continue
-        data = file.read_bytes()
+        try:
+            data = read_beneath(worktree, name, LARGEST)
+        except (ActionFailed, PathRefused, FileNotFoundError):
+            continue  # too large, or not there any more
         if is_binary(data):
             continue
         root = SgRoot(text_of(data, name), language).root()
@@ -154,7 +155,7 @@ def _text(tools: ToolContext, path: str) -> str:
         raise InputError(f"there is no file {path}", hint="find_files and glob_search tell which there are")
     if file.stat().st_size > LARGEST:
         raise InputError(f"{path} is larger than {LARGEST >> 20} MB", hint="grep_search finds lines in it")
-    text = text_of(file.read_bytes(), path)
+    text = text_of(read_beneath(tools.worktree, path, LARGEST), path)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... {len(text) - LONGEST} more characters"
 
 

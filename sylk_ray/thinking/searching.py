@@ -3,13 +3,14 @@ can take for ever, and Python's would hold up everything else meanwhile."""
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from sylk_ray.errors import InputError
 from sylk_ray.programs import run_program
+from sylk_ray.tools import ToolContext
 
 PATIENCE_S = 20.0
 _PROGRAM = """
@@ -37,14 +38,15 @@ for name in filter(None, names):
 """
 
 
-async def lines_matching(worktree: Path, pattern: str, paths: Sequence[str]) -> list[str]:
-    """``path:line: text`` of the first hundred, in files whose paths were checked. Raises InputError when it takes
-    longer than ``PATIENCE_S``."""
+async def lines_matching(tools: ToolContext, pattern: str, paths: Sequence[str]) -> list[str]:
+    """``path:line: text`` of the first hundred, in files of the worktree; the process can read no others, whatever has
+    become of them since they were found. Raises InputError when it takes longer than ``PATIENCE_S``."""
     given = "\0".join([pattern, *paths]).encode("utf-8", "surrogateescape")
+    command = await asyncio.to_thread(tools.confined, (sys.executable, "-I", "-S", "-c", _PROGRAM))
     try:
         done = await run_program(
-            (sys.executable, "-I", "-S", "-c", _PROGRAM),
-            cwd=worktree,
+            command,
+            cwd=tools.worktree,
             env={},
             stdin=given,
             stderr=subprocess.DEVNULL,

@@ -20,6 +20,7 @@ from sylk_ray.skills import skill
 from sylk_ray.thinking.commands import check_command
 from sylk_ray.thinking.searching import lines_matching
 from sylk_ray.tools import ToolContext, perform
+from sylk_ray.tools.beneath import read_beneath
 from sylk_ray.tools.files import is_binary, text_of
 from sylk_ray.tools.paths import files_matching, resolve
 from sylk_ray.tools.specs import Delete, Edit, Write
@@ -88,9 +89,8 @@ async def search_files(ctx: Bench, pattern: str, files: str = "**") -> str:
         files: A glob of the files to look in.
     """
     _check_pattern(pattern)
-    worktree = ctx.tools.worktree
-    paths = await asyncio.to_thread(_readable, worktree, files)
-    return "\n".join(await lines_matching(worktree, pattern, paths)) or "no line matches"
+    paths = await asyncio.to_thread(_readable, ctx.tools.worktree, files)
+    return "\n".join(await lines_matching(ctx.tools, pattern, paths)) or "no line matches"
 
 
 @skill(domain="file_ops", needs=("filesystem.write",))
@@ -154,7 +154,7 @@ def _text(worktree: Path, path: str) -> str:
         raise InputError(f"there is no file {path}", hint="list_files tells which there are")
     if file.stat().st_size > LARGEST:
         raise InputError(f"{path} is larger than {LARGEST >> 20} MB", hint="search_files finds lines in it")
-    data = file.read_bytes()
+    data = read_beneath(worktree, path, LARGEST)
     if is_binary(data):
         raise InputError(f"{path} is not text")
     return text_of(data, path)

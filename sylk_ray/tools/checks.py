@@ -9,11 +9,13 @@ import asyncio
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sylk_ray.errors import InputError
+from sylk_ray.tools.beneath import read_own
 from sylk_ray.tools.context import ToolContext, last_lines, limit_hit, where_kept
-from sylk_ray.tools.errors import CheckFailed
+from sylk_ray.tools.errors import ActionFailed, CheckFailed, PathRefused
 from sylk_ray.tools.issues import ChangedFile, Issue, severity_of
 from sylk_ray.tools.linters import mypy_arguments, mypy_issues, ruff_arguments, ruff_issues
 from sylk_ray.tools.paths import matches, matching, name_of
@@ -162,7 +164,10 @@ def _said(result: ProcessResult) -> str:
 
 
 def _read(path: Path) -> str:
-    return path.read_text(errors="replace") if path.exists() else ""
+    """Nothing when there is none; a report is a tool's own, and may be anything."""
+    with suppress(FileNotFoundError, ActionFailed, PathRefused):
+        return read_own(path).decode(errors="replace")
+    return ""
 
 
 def _crashed(check: Check, result: ProcessResult) -> CheckFailed:

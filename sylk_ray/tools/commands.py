@@ -7,6 +7,8 @@ import shlex
 from contextlib import suppress
 from pathlib import Path
 
+from sylk_ray.errors import SylkError
+from sylk_ray.tools.beneath import read_beneath
 from sylk_ray.tools.context import (
     OUTPUT_CHARACTERS,
     ActionResult,
@@ -62,7 +64,7 @@ def snapshot(worktree: Path) -> Snapshot:
 
 def _ignored(worktree: Path) -> tuple[str, ...]:
     try:
-        lines = (worktree / ".gitignore").read_text(errors="replace").splitlines()
-    except OSError:
+        lines = read_beneath(worktree, ".gitignore").decode(errors="replace").splitlines()
+    except (OSError, SylkError):
         lines = []
     return (*_ALWAYS_IGNORED, *lines)

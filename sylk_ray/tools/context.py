@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sylk_ray.tools.confinement import confined
 from sylk_ray.tools.process import Command, ProcessResult, run_process
 from sylk_ray.tools.specs import Limits, Sandbox
 
@@ -55,6 +56,12 @@ class ToolContext:
             on_line=self.on_line,
             repository=self.repository,
         )
+
+    def confined(self, program: Sequence[str]) -> list[str]:
+        """The command line by which a program of the runtime's own works in the worktree, with no grants but that.
+        Blocks; raises ConfinementUnavailable."""
+        self.private_dir.mkdir(parents=True, exist_ok=True)
+        return confined(program, cwd=self.worktree, private_dir=self.private_dir, limits=self.limits, sandbox=Sandbox())
 
     def new_artifact(self, name: str) -> Path:
         """A path for a log that no earlier run has taken."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 
 from sylk_ray.tools import files
+from sylk_ray.tools.beneath import delete_beneath, read_beneath, write_beneath
 from sylk_ray.tools.context import ActionResult, ToolContext
 from sylk_ray.tools.errors import ActionFailed, ChangesProtected, NothingChanged
-from sylk_ray.tools.paths import resolve, walk
+from sylk_ray.tools.paths import real_parts, resolve, walk
 from sylk_ray.tools.specs import Delete, Edit, Write
 
 
 def edit(action: Edit, context: ToolContext) -> ActionResult:
     """Replace one exact text; in a file with Windows line endings, given ones are taken so. Blocks."""
-    path = _existing_file(context.worktree, action.path)
-    text = files.text_of(path.read_bytes(), action.path)
+    text = files.text_of(_existing_file(context.worktree, action.path), action.path)
     ending = files.line_ending(text)
     old, new = action.old, action.new
     if old not in text and ending != "\n":
@@ -34,7 +34,7 @@ def edit(action: Edit, context: ToolContext) -> ActionResult:
         raise ActionFailed(f"the text to replace is not in {action.path}", hint=_nearest(text, old))
     if old == new:
         return _unchanged(action.allow_no_change, f"{action.path} was as it should be")
-    files.write_atomically(path, text.replace(old, new).encode())
+    write_beneath(context.worktree, action.path, text.replace(old, new).encode())
     return ActionResult(f"edited {action.path}", (action.path,))
 
 
@@ -47,12 +47,11 @@ def write(action: Write, context: ToolContext) -> ActionResult:
     data = action.content.encode()
     exists = path.exists()
     executable_already = exists and bool(path.stat().st_mode & 0o100)
-    if exists and path.read_bytes() == data and (executable_already or not action.executable):
+    if exists and _holds(context.worktree, action.path, data) and (executable_already or not action.executable):
         return _unchanged(action.allow_no_change, f"{action.path} was as it should be")
     refuse_protected(context, {name, _real_name(context, path)})
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.write_atomically(path, data, executable=action.executable)
+        write_beneath(context.worktree, action.path, data, executable=action.executable)
     except OSError as error:
         raise ActionFailed(
             f"{action.path} cannot be written: {error.strerror}", hint="Is one of its folders a file?"
@@ -66,12 +65,12 @@ def delete(action: Delete, context: ToolContext) -> ActionResult:
     name = path.relative_to(context.worktree).as_posix()
     if path.is_symlink() or path.is_file():
         refuse_protected(context, {name})
-        path.unlink()
+        delete_beneath(context.worktree, action.path)
         return ActionResult(f"deleted {action.path}", (name,))
     if path.is_dir():
         gone = tuple(sorted(f"{name}/{each}" for each in walk(path)))
         refuse_protected(context, gone)
-        shutil.rmtree(path)
+        delete_beneath(context.worktree, action.path)
         return ActionResult(f"deleted the folder {action.path} with {len(gone)} files", gone)
     return _unchanged(action.allow_no_change, f"{action.path} does not exist")
 
@@ -86,17 +85,23 @@ def refuse_protected(context: ToolContext, names: set[str] | tuple[str, ...]) ->
         )
 
 
-def _existing_file(worktree: Path, name: str) -> Path:
-    path = resolve(worktree, name)
-    if path.is_file():
-        return path
+def _existing_file(worktree: Path, name: str) -> bytes:
+    if resolve(worktree, name).is_file():
+        with suppress(FileNotFoundError):
+            return read_beneath(worktree, name)
     near = get_close_matches(name, list(walk(worktree)), n=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else "Use write to make a new file."
     raise ActionFailed(f"{name} is not a file of the worktree", hint=hint)
 
 
+def _holds(worktree: Path, name: str, data: bytes) -> bool:
+    with suppress(FileNotFoundError):
+        return read_beneath(worktree, name) == data
+    return False
+
+
 def _real_name(context: ToolContext, path: Path) -> str:
-    return path.resolve().relative_to(context.worktree.resolve()).as_posix()
+    return "/".join(real_parts(context.worktree, path.relative_to(context.worktree).as_posix()))
 
 
 def _unchanged(allowed: bool, summary: str) -> ActionResult:

@@ -15,6 +15,8 @@ from xml.parsers import expat
 
 import msgspec
 
+from sylk_ray.errors import SylkError
+from sylk_ray.tools.beneath import read_own
 from sylk_ray.tools.errors import CheckFailed
 
 _LARGEST = 64 << 20
@@ -49,12 +51,10 @@ class JUnit(msgspec.Struct, frozen=True):
 def read_junit(path: Path, worktree: Path) -> JUnit:
     """Read a report; CheckFailed if it is no safe XML."""
     try:
-        if path.stat().st_size > _LARGEST:
-            raise _unreadable(f"it is larger than {_LARGEST >> 20} MB")
-        data = path.read_bytes()
+        data = read_own(path, _LARGEST)
         _refuse_dtd(data)
         root = ElementTree.fromstring(data)
-    except (OSError, expat.ExpatError, ElementTree.ParseError) as error:
+    except (OSError, SylkError, expat.ExpatError, ElementTree.ParseError) as error:
         raise _unreadable(str(error)) from error
     skipped: set[tuple[str, str]] = set()
     seen: set[tuple[str, str]] = set()

@@ -10,9 +10,10 @@ import asyncio
 import re
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from sylk_ray.programs import run_program
+from sylk_ray.tools import confine
 from sylk_ray.tools.context import ActionResult, ToolContext, last_lines
 from sylk_ray.tools.edits import refuse_protected
 from sylk_ray.tools.environment import search_path, tool_missing
@@ -35,14 +36,14 @@ async def patch(action: Patch, context: ToolContext) -> ActionResult:
         await asyncio.to_thread(resolve, context.worktree, name)
     refuse_protected(context, tuple(names))
     strip = f"-p{action.strip}"
-    failed = await _git(context.worktree, diff, *_APPLY, strip, "--check")
+    failed = await _git(context, diff, *_APPLY, strip, "--check")
     if failed is not None:
-        if await _git(context.worktree, diff, *_APPLY, strip, "--check", "--reverse") is None:
+        if await _git(context, diff, *_APPLY, strip, "--check", "--reverse") is None:
             if action.allow_no_change:
                 return ActionResult("the patch was applied already")
             raise NothingChanged("the patch was applied already", hint="If that is fine, set allow_no_change: true.")
         raise _failed(failed)
-    failed = await _git(context.worktree, diff, *_APPLY, strip)
+    failed = await _git(context, diff, *_APPLY, strip)
     if failed is not None:
         raise _failed(failed)
     return ActionResult(f"patched {len(names)} files", tuple(names))
@@ -100,21 +101,22 @@ def _failed(reason: str) -> ActionFailed:
     )
 
 
-async def _git(worktree: Path, diff: str, *arguments: str) -> str | None:
-    """Run git on the diff; None if it succeeded, else what it said."""
+async def _git(context: ToolContext, diff: str, *arguments: str) -> str | None:
+    """Run git on the diff; None if it succeeded, else what it said. It is confined: between its looking and its writing
+    a link may be put in the way."""
     environment = {"PATH": search_path(), "LC_ALL": "C.UTF-8", "GIT_DIR": "/nonexistent", "HOME": "/nonexistent"}
     try:
         done = await run_program(
-            ("git", *arguments),
-            cwd=worktree,
+            await asyncio.to_thread(context.confined, ("git", *arguments)),
+            cwd=context.worktree,
             env=environment,
             stdin=diff.encode(errors="surrogateescape"),
             stderr=subprocess.STDOUT,
             limit_s=_LIMIT_S,
             patience_s=_LIMIT_S,
         )
-    except FileNotFoundError:
-        raise tool_missing("git") from None
     except TimeoutError:
         raise ActionFailed(f"git did not apply the patch within {_LIMIT_S:g} s") from None
+    if done.returncode == confine.NOT_FOUND:
+        raise tool_missing("git")
     return None if done.returncode == 0 else done.stdout.decode(errors="replace")

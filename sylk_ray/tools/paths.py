@@ -32,26 +32,32 @@ CACHES = (
 def resolve(worktree: Path, relative: str) -> Path:
     """The absolute path of ``relative``, links not followed; PathRefused if it is not plainly inside.
 
-    A link may be named as long as what it points to is inside the worktree as well.
+    A link may be named as long as what it points to is inside the worktree as well. That holds for now: what is opened
+    is opened by ``beneath``, since a tool may put another link in its place meanwhile.
     """
+    real_parts(worktree, relative)
+    return worktree / PurePosixPath(relative)
+
+
+def real_parts(worktree: Path, relative: str) -> tuple[str, ...]:
+    """The names that lead from the worktree to what a path means, with its links followed. PathRefused as above."""
     pure = PurePosixPath(relative)
     if not relative.strip() or "\0" in relative or not pure.parts:
-        raise _refused(relative, "it names no file")
+        raise refused(relative, "it names no file")
     if pure.is_absolute():
-        raise _refused(relative, "it is absolute")
+        raise refused(relative, "it is absolute")
     if ".." in pure.parts:
-        raise _refused(relative, "it has '..' in it")
+        raise refused(relative, "it has '..' in it")
     _refuse_git(relative, pure.parts)
-    path = worktree / pure
     root = worktree.resolve()
     try:
-        real = path.resolve()
+        real = (worktree / pure).resolve()
     except (OSError, RuntimeError) as error:
-        raise _refused(relative, f"it cannot be followed: {error}") from error
+        raise refused(relative, f"it cannot be followed: {error}") from error
     if not real.is_relative_to(root) or real == root:
-        raise _refused(relative, f"it leads through a link to {real}")
+        raise refused(relative, f"it leads through a link to {real}")
     _refuse_git(relative, real.relative_to(root).parts)
-    return path
+    return real.relative_to(root).parts
 
 
 def name_of(worktree: Path, path: str) -> str:
@@ -86,14 +92,35 @@ def walk(worktree: Path) -> Iterator[str]:
     pending = [""]
     while pending:
         folder = pending.pop()
-        with os.scandir(worktree / folder) as entries:
-            for entry in entries:
-                if entry.name == ".git":
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(f"{folder}{entry.name}/")
-                elif entry.is_file(follow_symlinks=False):
-                    yield f"{folder}{entry.name}"
+        try:
+            descriptor = _opened(worktree, folder)
+        except (FileNotFoundError, NotADirectoryError):
+            if not folder:
+                raise
+            continue  # a tool that is still at work has removed it, or put a link in its place
+        try:
+            with os.scandir(descriptor) as entries:
+                for entry in entries:
+                    if entry.name == ".git":
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(f"{folder}{entry.name}/")
+                    elif entry.is_file(follow_symlinks=False):
+                        yield f"{folder}{entry.name}"
+        finally:
+            os.close(descriptor)
+
+
+def _opened(worktree: Path, folder: str) -> int:
+    """A folder of the worktree, which no part of the way to it may leave by a link."""
+    descriptor = os.open(worktree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for part in folder.split("/")[:-1]:
+        try:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = inner
+    return descriptor
 
 
 def _spec(globs: Globs) -> PathSpec[Any]:
@@ -106,10 +133,11 @@ def _spec(globs: Globs) -> PathSpec[Any]:
 
 def _refuse_git(relative: str, parts: Iterable[str]) -> None:
     if any(part.casefold() == ".git" for part in parts):
-        raise _refused(relative, "git's own files are not to be touched")
+        raise refused(relative, "git's own files are not to be touched")
 
 
-def _refused(relative: str, why: str) -> PathRefused:
+def refused(relative: str, why: str) -> PathRefused:
+    """The error for a path that is not plainly inside the worktree."""
     return PathRefused(
         f"the path {relative!r} is refused: {why}",
         hint="Give a path relative to the worktree, with forward slashes, that stays inside it.",

@@ -13,10 +13,11 @@ from ast_grep_py import SgNode, SgRoot
 
 from sylk_ray.errors import InputError
 from sylk_ray.tools import files
+from sylk_ray.tools.beneath import read_beneath, write_beneath
 from sylk_ray.tools.context import ActionResult, ToolContext
 from sylk_ray.tools.errors import ActionFailed, NothingChanged
 from sylk_ray.tools.languages import WITH_DOLLAR_NAMES, language_of
-from sylk_ray.tools.paths import files_matching, resolve
+from sylk_ray.tools.paths import files_matching
 from sylk_ray.tools.specs import Rewrite
 from sylk_ray.tools.substitution import Match, Replacement, variables
 
@@ -31,7 +32,7 @@ def rewrite(action: Rewrite, context: ToolContext) -> ActionResult:
     changed: dict[str, str] = {}
     places = 0
     for name in names:
-        data = resolve(context.worktree, name).read_bytes()
+        data = read_beneath(context.worktree, name)
         if files.is_binary(data):
             continue
         text = files.text_of(data, name)
@@ -42,7 +43,7 @@ def rewrite(action: Rewrite, context: ToolContext) -> ActionResult:
     if not changed and not action.allow_no_change:
         raise _nothing(action, len(names))
     for name, new in changed.items():
-        files.write_atomically(resolve(context.worktree, name), new.encode())
+        write_beneath(context.worktree, name, new.encode())
     return ActionResult(f"rewrote {places} places in {len(changed)} files", tuple(changed))
 
 
