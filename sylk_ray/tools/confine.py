@@ -1,10 +1,15 @@
-"""Confine this process, then become the given program: ``confine.py [options] -- program [arguments]``.
+"""Start the given program confined, and leave no process of it: ``confine.py [options] -- program [arguments]``.
 
 A program of its own, started with ``python -I -S``, because the process that wants a tool run has many
 threads, and between fork and exec of such a process nothing but exec is safe. It imports little: its start is
 part of the cost of every tool. Options: ``--parent=PID`` whose death ends the program, ``--file-mb=N`` the
 largest file, ``--isolate`` no network but localhost, ``--landlock`` write only beneath each ``--write=PATH``, and read
 only there and beneath each ``--read=PATH``, but for what is beneath a ``--hide=PATH``.
+``--processes=N`` how many tasks, where those of an ordinary user are counted, ``--cgroup=PATH`` whose member to be.
+
+This process stays as long as any process that the program has started, however they hide: it is who they belong to when
+their own parents are gone. When the program has ended, it ends the others, and ends as the program did. It is not
+confined itself, so that they cannot end it.
 ``--probe`` prints what the kernel can do, and ends. Exit code 125 says that it could not confine.
 
 Landlock: Linux, Documentation/userspace-api/landlock.rst.
@@ -14,6 +19,8 @@ import ctypes
 import os
 import resource
 import sys
+import time
+from _signal import SIG_DFL, signal  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 from _socket import AF_INET, SOCK_DGRAM, socket
 from fcntl import ioctl
 
@@ -21,7 +28,7 @@ FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 PREFIX = "sylk-confine: "
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
-PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
 # Of root's powers, those that reach around a file system sandbox: SYS_MODULE, SYS_RAWIO, SYS_PTRACE,
 # SYS_ADMIN, SYS_BOOT, SYS_TIME, MKNOD, MAC_OVERRIDE, MAC_ADMIN, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE.
 DROPPED_CAPABILITIES = (16, 17, 19, 21, 22, 25, 27, 32, 33, 34, 38, 39, 40)
@@ -44,7 +51,8 @@ DEVICES = (
     "/proc/self",
 )
 
-SIGKILL, SIGPIPE, SIGXFSZ = 9, 13, 25  # the signal module is slow to import
+SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGTERM, SIGXFSZ = 1, 2, 9, 13, 15, 25  # the signal module is slow to import
+GRACE_S = 0.5
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -171,32 +179,117 @@ def die_with(parent: int) -> None:
 
 def confine(options: "list[str]") -> None:
     paths: dict[str, list[str]] = {"--write": [], "--read": [], "--hide": []}
-    parent, landlock, isolate = 0, False, False
+    landlock, isolate = False, False
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for option in options:
         name, _, value = option.partition("=")
         if name in paths:
             paths[name].append(value)
-        elif name == "--parent":
-            parent = int(value)
         elif name == "--file-mb":
-            limit = int(value) << 20
-            hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-            if hard != resource.RLIM_INFINITY:
-                limit = min(limit, hard)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            lower(resource.RLIMIT_FSIZE, int(value) << 20)
+        elif name == "--processes":
+            if os.geteuid() != 0:  # root's are not counted
+                lower(resource.RLIMIT_NPROC, int(value))
+        elif name == "--cgroup":
+            with open(f"{value}/cgroup.procs", "w") as file:  # noqa: PTH123
+                file.write("0")
         elif name == "--isolate":
             isolate = True
         elif name == "--landlock":
             landlock = True
-        else:
+        elif name != "--parent":
             raise ValueError(f"unknown option {option}")
     if isolate:
         isolate_network()
     give_up_privileges()
     if landlock:
         restrict_files(paths["--write"], paths["--read"], paths["--hide"], isolate)
-    die_with(parent)  # last: a change of credentials clears it
+
+
+def lower(what: int, limit: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(what, (limit, limit))
+
+
+def become(program: "list[str]", options: "list[str]", supervisor: int) -> int:
+    """The program, confined; returns only if it could not be started."""
+    try:
+        os.setpgid(0, 0)
+        confine(options)
+        die_with(supervisor)  # last: a change of credentials clears it
+    except (OSError, ValueError) as error:
+        os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
+        return FAILED
+    for ignored_by_python in (SIGPIPE, SIGXFSZ):
+        signal(ignored_by_python, SIG_DFL)
+    try:
+        os.execvp(program[0], program)
+    except OSError as error:
+        text = f"{PREFIX}cannot execute {program[0]}: {error.strerror}\n"
+        os.write(2, text.encode(errors="surrogateescape"))
+        return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+
+
+def outlive(child: int) -> int:
+    """Wait for the program, end what it has left, and return its wait status."""
+
+    def forward(number: int, _: object) -> None:
+        send(child, number)
+
+    for forwarded in (SIGTERM, SIGINT, SIGHUP):
+        signal(forwarded, forward)
+    status = -1
+    while status == -1:
+        pid, ended = os.wait()
+        status = ended if pid == child else -1
+    until, asked = time.monotonic() + GRACE_S, set[int]()
+    while left := remaining():
+        insist = time.monotonic() >= until
+        for pid in left if insist else left - asked:
+            send(pid, SIGKILL if insist else SIGTERM)
+        asked |= left
+        time.sleep(0.005)
+    return status
+
+
+def remaining() -> "set[int]":
+    """Children that live; those that have ended are reaped. What these have started becomes a child when they end."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return set()
+    own, found = os.getpid(), set[int]()
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                    text = file.read()
+            except OSError:
+                continue
+            if int(text[text.rindex(b")") + 2 :].split()[1]) == own:
+                found.add(int(name))
+    return found
+
+
+def send(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def end_as(status: int) -> int:
+    """As the program ended: by its exit code, or by the same signal."""
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        if -code != SIGKILL:
+            signal(-code, SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.kill(os.getpid(), -code)
+    return code
 
 
 def probe() -> None:
@@ -224,20 +317,21 @@ def main(arguments: "list[str]") -> int:
         return 0
     split = arguments.index("--")
     program = arguments[split + 1 :]
+    parent = next((int(each.partition("=")[2]) for each in arguments[:split] if each.startswith("--parent=")), 0)
+    supervisor = os.getpid()
     try:
-        confine(arguments[:split])
-    except (OSError, ValueError) as error:
+        checked(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "become the reaper of the program's processes")
+        die_with(parent)
+    except OSError as error:
         os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
         return FAILED
-    for ignored_by_python in (SIGPIPE, SIGXFSZ):
-        libc.signal(ignored_by_python, None)
-    try:
-        os.execvp(program[0], program)
-    except OSError as error:
-        text = f"{PREFIX}cannot execute {program[0]}: {error.strerror}\n"
-        os.write(2, text.encode(errors="surrogateescape"))
-        return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+    child = os.fork()
+    if child == 0:
+        os._exit(become(program, arguments[:split], supervisor))
+    return end_as(outlive(child))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(code)  # nothing is left to tidy up

@@ -58,9 +58,11 @@ def confined(
     limits: Limits,
     sandbox: Sandbox,
     repository: Path | None = None,
+    group: Path | None = None,
 ) -> list[str]:
-    """The command line that runs ``program`` within its grants, in a worktree of the repository if there is one; raises
-    ConfinementUnavailable, and InputError for a grant of what is not there. Blocks."""
+    """The command line that runs ``program`` within its grants, in a worktree of the repository if there is one, and as
+    a member of a control group; raises ConfinementUnavailable, and InputError for a grant of what is not there.
+    Blocks."""
     able = confinement()
     lacking = ([] if able.landlock_abi else ["write protection (Landlock)"]) + (
         [] if able.network or sandbox.network else ["network isolation (network namespaces)"]
@@ -69,7 +71,9 @@ def confined(
         raise unavailable(f"this machine lacks {' and '.join(lacking)}: {'; '.join(able.problems)}")
     options = [f"--parent={os.getpid()}", f"--file-mb={limits.disk_mb}"]
     if able.network and not sandbox.network:
-        options.append("--isolate")
+        options += ["--isolate", f"--processes={limits.tasks}"]
+    if group is not None:
+        options.append(f"--cgroup={group}")
     if able.landlock_abi:
         writable = [cwd, private_dir, *granted(sandbox.write, cwd, "write")]
         allowed = readable(search_path(), repository, granted(sandbox.read, cwd, "read"))

@@ -110,6 +110,8 @@ def limit_hit(result: ProcessResult, limits: Limits, timeout_s: float | None) ->
             return f"the memory limit of {limits.memory_mb} MB"
         case "disk":
             return f"the disk limit of {limits.disk_mb} MB"
+        case "processes":
+            return f"the limit of {limits.processes} processes"
         case "cancel":
             return "a cancellation"
         case None:

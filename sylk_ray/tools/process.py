@@ -6,17 +6,19 @@ Whatever way a run ends, be it by itself, by a limit or by cancellation, no proc
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from sylk_ray.tools import confine
+from sylk_ray.tools.cgroups import make_group, remove_group
 from sylk_ray.tools.confinement import confined, reading_refused, unavailable
 from sylk_ray.tools.disk_use import wait_for_growth
 from sylk_ray.tools.environment import (
@@ -30,7 +32,7 @@ from sylk_ray.tools.output import Output
 from sylk_ray.tools.processes import RunProcesses
 from sylk_ray.tools.specs import Limits, Sandbox
 
-KilledBy = Literal["timeout", "memory", "disk", "cancel"]
+KilledBy = Literal["timeout", "memory", "disk", "processes", "cancel"]
 Command = str | Sequence[str]
 T = TypeVar("T")
 
@@ -41,6 +43,7 @@ _GRACE_S: Mapping[KilledBy | None, float] = {
     "cancel": 1.0,
     "disk": 0.0,  # asking nicely gives it time to take more
     "memory": 0.0,
+    "processes": 0.0,
 }
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
@@ -85,21 +88,28 @@ async def run_process(
     program = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     environment = scrubbed_environment(private_dir, sandbox, run_id, env_extra)
 
-    def prepare() -> list[str]:
+    def prepare(group: Path | None) -> list[str]:
         require_program(program[0], cwd, environment["PATH"])
         make_private_folders(private_dir)
         return confined(
-            program, cwd=cwd, private_dir=private_dir, limits=limits, sandbox=sandbox, repository=repository
+            program,
+            cwd=cwd,
+            private_dir=private_dir,
+            limits=limits,
+            sandbox=sandbox,
+            repository=repository,
+            group=group,
         )
 
-    command_line = await asyncio.to_thread(prepare)
-    output = Output(output_path, limits.output_mb << 20, on_line)
-    try:
-        run = _Run(command_line, cwd, environment, output, run_id)
-    except BaseException:
-        output.close()
-        raise
-    killed_by = await run.to_its_end(limits, (cwd, private_dir))
+    async with _group_of(limits) as group:
+        command_line = await asyncio.to_thread(prepare, group)
+        output = Output(output_path, limits.output_mb << 20, on_line)
+        try:
+            run = _Run(command_line, cwd, environment, output, RunProcesses(run_id, group))
+        except BaseException:
+            output.close()
+            raise
+        killed_by = await run.to_its_end(limits, (cwd, private_dir))
     tail = output.tail()
     hint = await asyncio.to_thread(
         reading_refused, tail, cwd=cwd, private_dir=private_dir, sandbox=sandbox, repository=repository
@@ -119,11 +129,25 @@ async def run_process(
     return result
 
 
+@contextlib.asynccontextmanager
+async def _group_of(limits: Limits) -> AsyncGenerator[Path | None]:
+    group = await asyncio.to_thread(make_group, limits.tasks)
+    try:
+        yield group
+    finally:
+        await even_if_cancelled(asyncio.to_thread(remove_group, group))
+
+
 class _Run:
     """One started process, on the running event loop."""
 
     def __init__(
-        self, command_line: list[str], cwd: Path, environment: dict[str, str], output: Output, run_id: str
+        self,
+        command_line: list[str],
+        cwd: Path,
+        environment: dict[str, str],
+        output: Output,
+        processes: RunProcesses,
     ) -> None:
         self._output = output
         self._started = time.monotonic()
@@ -138,7 +162,8 @@ class _Run:
             start_new_session=True,
         )
         output.close_write_end()
-        self._processes = RunProcesses(self._process.pid, run_id)
+        self._processes = processes
+        processes.begin_at(self._process.pid)
         self._exited = asyncio.Event()
         self._pidfd = os.pidfd_open(self._process.pid)
         asyncio.get_running_loop().add_reader(self._pidfd, self._on_exit)
@@ -167,7 +192,9 @@ class _Run:
             except TimeoutError:
                 if remaining <= _POLL_S:
                     return "timeout"
-            living = await asyncio.to_thread(self._processes.living, search_markers=False)
+            living = await asyncio.to_thread(self._processes.started, search_markers=False)
+            if len(living) > limits.processes:
+                return "processes"
             if sum(entry.rss_bytes for entry in living) > limits.memory_mb << 20:
                 return "memory"
             if growth.done():

@@ -14,7 +14,9 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
+from sylk_ray.tools.cgroups import end_group
 from sylk_ray.tools.environment import MARKER
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -28,6 +30,7 @@ class Entry:
     pid: int
     start: int
     parent: int
+    group: int
     session: int
     rss_bytes: int
 
@@ -68,10 +71,16 @@ def descendants(table: dict[int, Entry], roots: Iterable[int]) -> set[Entry]:
 class RunProcesses:
     """The processes of one run, remembered from look to look, because a parent's end hides its children."""
 
-    def __init__(self, leader: int, run_id: str) -> None:
-        self._leader = leader
+    def __init__(self, run_id: str, group: Path | None = None) -> None:
+        """``group`` is their control group, if they have one."""
+        self._leader = 0
         self._run_id = run_id
+        self._group = group
         self._seen: dict[int, int] = {}
+
+    def begin_at(self, leader: int) -> None:
+        """Say which is the first."""
+        self._leader = leader
 
     def living(self, *, search_markers: bool) -> set[Entry]:
         """Those that live now. Reading every environment costs more, so it is left to the end of a run."""
@@ -88,8 +97,15 @@ class RunProcesses:
         return found
 
     def stop(self, grace_s: float) -> int:
-        """End them all and return how many were left after all; blocks until they are gone."""
-        return _stop(lambda: {entry.pid for entry in self.living(search_markers=True)}, grace_s)
+        """End them all but the first, which ends when no other is left (``confine``); return how many were left after
+        all. Blocks until they are gone."""
+        if not grace_s and self._group is not None:
+            end_group(self._group)
+        return _stop(lambda: self.started(search_markers=True), grace_s)
+
+    def started(self, *, search_markers: bool) -> set[Entry]:
+        """Those that live, without the first."""
+        return {entry for entry in self.living(search_markers=search_markers) if entry.pid != self._leader}
 
 
 def find_tool_processes(run_id_prefix: str | None = None, *, cell: str = "") -> tuple[ToolProcess, ...]:
@@ -110,30 +126,47 @@ def find_tool_processes(run_id_prefix: str | None = None, *, cell: str = "") -> 
 async def kill_tool_processes(run_id_prefix: str | None = None, *, cell: str = "", grace_s: float = 1.0) -> int:
     """End what ``find_tool_processes`` finds, with all descendants; how many there were at first."""
 
-    def pids() -> set[int]:
+    def living() -> set[Entry]:
         marked = [each.pid for each in find_tool_processes(run_id_prefix, cell=cell)]
-        return {entry.pid for entry in descendants(process_table(), marked)}
+        return descendants(process_table(), marked)
 
-    count = len(await asyncio.to_thread(pids))
+    count = len(await asyncio.to_thread(living))
     if count:
-        await asyncio.to_thread(_stop, pids, grace_s)
+        await asyncio.to_thread(_stop, living, grace_s)
     return count
 
 
-def _stop(find: Callable[[], set[int]], grace_s: float) -> int:
+def _stop(find: Callable[[], set[Entry]], grace_s: float) -> int:
     asked: set[int] = set()
     started = time.monotonic()
     while living := find():
         waited = time.monotonic() - started
         if waited > grace_s + _GIVE_UP_S:
             return len(living)
-        insist = waited >= grace_s
-        for pid in living if insist else living - asked:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL if insist else signal.SIGTERM)
-        asked |= living
+        pids = {entry.pid for entry in living}
+        if waited >= grace_s:
+            _kill(living)
+        else:
+            _signal(pids - asked, signal.SIGTERM)
+        asked |= pids
         time.sleep(0.01)
     return 0
+
+
+def _kill(living: set[Entry]) -> None:
+    """Groups first and whole, which the kernel does at one instant: one by one, those that start others without end
+    would be faster. A group whose leader is not the run's may have others in it."""
+    pids = {entry.pid for entry in living}
+    for group in {entry.group for entry in living} & pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+    _signal(pids, signal.SIGKILL)
+
+
+def _signal(pids: set[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
 
 
 def _entry(pid: int) -> Entry | None:
@@ -145,7 +178,7 @@ def _entry(pid: int) -> Entry | None:
     fields = text[text.rindex(b")") + 2 :].split()
     if fields[0] in (b"Z", b"X") and fields[17] == b"1":  # with more threads only its first has ended
         return None
-    return Entry(pid, int(fields[19]), int(fields[1]), int(fields[3]), int(fields[21]) * _PAGE)
+    return Entry(pid, int(fields[19]), int(fields[1]), int(fields[2]), int(fields[3]), int(fields[21]) * _PAGE)
 
 
 def _run_of(pid: int) -> str | None:

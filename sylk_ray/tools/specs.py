@@ -156,5 +156,12 @@ class Limits(Spec):
     memory_mb: Annotated[int, Field(ge=16)] = 4096
     disk_mb: Annotated[int, Field(ge=1)] = 2048
     """How much a run may add to the worktree and its temporary folder."""
+    processes: Annotated[int, Field(ge=8)] = 512
+    """How many may live at a time."""
     output_mb: Annotated[int, Field(ge=1)] = 16
     """How much of the output is kept as an artifact; the rest is counted and dropped."""
+
+    @property
+    def tasks(self) -> int:
+        """What the kernel is told to refuse beyond: it counts threads as well."""
+        return 4 * self.processes

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from sylk_ray.tools import (
     CheckFailed,
     ToolContext,
     ToolMissing,
+    confine,
     find_tool_processes,
     inspect,
     kill_tool_processes,
@@ -35,6 +37,11 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
+
+FORK_BOMBS = [
+    "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass",
+    "import os\nwhile True:\n    try:\n        if os.fork() == 0: os.setsid()\n    except OSError: pass",
+]
 
 
 def python(code: str) -> list[str]:
@@ -98,6 +105,57 @@ async def test_a_child_that_cleared_its_environment_is_killed_with_its_session(c
     result = await context.run("env -i sleep 1000 & echo $!")
 
     assert int(result.output) not in process_table()
+
+
+async def test_a_daemon_that_hid_in_all_ways_is_killed(context: ToolContext) -> None:
+    """In a session of its own, without its parents, and without the marker in its environment."""
+    hide = 'exec env -i setsid sh -c "(trap : TERM; echo \\$\\$ > pid; while :; do sleep 1; done) &"'
+
+    result = await context.run(f"({hide}) & while [ ! -s pid ]; do sleep 0.01; done; exit 3")
+
+    assert result.exit_code == 3
+    assert int((context.worktree / "pid").read_text()) not in process_table()
+
+
+async def test_a_program_cannot_end_what_watches_over_it(context: ToolContext) -> None:
+    result = await context.run("kill -9 $PPID; sleep 0.1; echo still here")
+
+    assert "ermitted" in result.output
+    assert result.output.endswith("still here\n")
+
+
+@pytest.mark.parametrize("code", FORK_BOMBS)
+async def test_a_fork_bomb_is_killed(make_context: MakeContext, code: str) -> None:
+    context = make_context(limits=Limits(timeout_s=60, processes=32))
+
+    result = await context.run(python(code))
+
+    assert result.killed_by == "processes"
+    assert alive(context) == []
+
+
+async def test_too_many_processes_are_counted_where_the_kernel_does_not(
+    make_context: MakeContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["sylk_ray.tools.process"], "make_group", lambda most: None)
+    context = make_context(limits=Limits(timeout_s=30, processes=20))
+
+    result = await context.run("i=0; while [ $i -lt 40 ]; do sleep 100 & i=$((i+1)); done; wait")
+
+    assert (result.killed_by, alive(context)) == ("processes", [])
+
+
+def test_an_ordinary_users_processes_are_bounded_by_the_kernel() -> None:
+    """In a user namespace of the run's own, so that the person's other processes do not count."""
+    bound = ["--isolate", "--processes=20", f"--parent={os.getpid()}"]
+    script = "i=0; while [ $i -lt 40 ]; do sleep 100 & i=$((i+1)); done; echo all"
+    command = ["/usr/bin/python3", "-I", "-S", "-c", Path(confine.__file__).read_text(), *bound, "--"]
+    user = 54321 if os.geteuid() == 0 else None
+
+    done = subprocess.run([*command, "/bin/sh", "-c", script], capture_output=True, text=True, user=user, check=False)
+
+    assert "ork" in done.stderr
+    assert "all" not in done.stdout
 
 
 async def test_cancelling_kills_and_then_propagates(make_context: MakeContext) -> None:
