@@ -82,7 +82,14 @@ async def think_as(
         async def do(given: Mapping[str, Any]) -> Answer:
             answer = await toolbox.use(tool, given)
             if answer.denied:
-                await ctx.publish("permission.denied", task=brief.task, role=role, tool=tool, permission=answer.denied)
+                await ctx.publish(
+                    "permission.denied",
+                    task=brief.task,
+                    role=role,
+                    tool=tool,
+                    permission=answer.denied,
+                    reason=answer.text.partition("\n")[0],
+                )
             return answer
 
         ctx.progress(f"the {role} uses {tool}", task=brief.task)

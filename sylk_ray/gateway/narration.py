@@ -184,7 +184,8 @@ def _thought(data: Data) -> list[str]:
 
 
 def _denied(data: Data) -> list[str]:
-    return [f"the {data.get('role')} may not use {data.get('tool')}: it lacks {data.get('permission')}"]
+    why = data.get("reason") or f"it lacks {data.get('permission')}"
+    return [f"the {data.get('role')} was refused {data.get('tool')}: {why}"]
 
 
 def _finished(data: Data) -> list[str]:

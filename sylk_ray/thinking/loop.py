@@ -142,7 +142,8 @@ class _Thinking(Generic[ResultT]):
         return [await self._one(each, call) for each, call in enumerate(calls, 1)]
 
     async def _one(self, place: int, call: ToolCall) -> Answer:
-        if call.problem:
+        # What is not offered has been found wrong already; it is refused where that is also recorded.
+        if call.problem and not self._toolbox.withholds(call.name):
             return Answer(call.problem, failed=True)
         answer = await self._use(f"{self._asked}.{place} {call.name}", call.name, call.arguments)
         if not self._toolbox.looks(call.name) and not answer.failed:

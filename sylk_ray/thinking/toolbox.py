@@ -11,13 +11,16 @@ from pydantic_core import to_jsonable_python
 from sylk_ray.errors import SylkError
 from sylk_ray.llm import Tool
 from sylk_ray.skills import Permission, Skill, run
+from sylk_ray.thinking.commands import CommandRefused
+from sylk_ray.tools import PathRefused
 
 LONGEST = 24_000
 """Characters of an answer; of a longer one the beginning and the end are told."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the model is told of a call. ``denied`` names the permission that was lacking."""
+    """What the model is told of a call. ``denied`` names the permission that was lacking, or that what was wanted goes
+    beyond."""
 
     text: str
     failed: bool = False
@@ -41,7 +44,12 @@ class Toolbox:
     def looks(self, name: str) -> bool:
         """Whether a call changes nothing; one that will be refused does not either."""
         skill = self._skills.get(name)
-        return skill is None or skill.only_looks
+        return skill is None or skill.only_looks or self.withholds(name)
+
+    def withholds(self, name: str) -> bool:
+        """Whether there is such a tool, which needs more than is granted."""
+        skill = self._skills.get(name)
+        return skill is not None and not skill.needs <= self._granted
 
     async def use(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """What came of it, in words for the model: an error of ours as well as of its arguments."""
@@ -54,8 +62,9 @@ class Toolbox:
         try:
             result = await run(skill, arguments, self._ctx)
         except SylkError as error:
+            beyond = min(skill.needs, default="") if isinstance(error, (CommandRefused, PathRefused)) else ""
             told = f"{error.message}\nhint: {error.hint}" if error.hint else error.message
-            return Answer(shortened(told), failed=True)
+            return Answer(shortened(told), failed=True, denied=beyond)
         return Answer(shortened(result if isinstance(result, str) else _json(result)))
 
 

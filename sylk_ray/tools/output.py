@@ -48,10 +48,10 @@ class Output:
         return max(0, self.total_bytes - self._limit)
 
     def tail(self) -> str:
-        """The end of the output, from a line's beginning if it is not all."""
+        """The end of the output, from a line's beginning if it is not all, and is not all of one line."""
         kept = bytes(self._tail[-TAIL_BYTES:])
         if self.total_bytes > len(kept):
-            kept = kept[kept.find(b"\n") + 1 :]
+            kept = kept[kept.find(b"\n") + 1 :] or kept
         return kept.decode(errors="replace")
 
     def close_write_end(self) -> None:

@@ -174,6 +174,24 @@ async def test_each_is_told_what_it_needs(world):
     assert {tool.name for tool in first["inspector"].tools} == {"read_file", "list_files", "search_files", "finish"}
 
 
+async def test_what_is_refused_is_told_with_what_is_granted_and_recorded(world):
+    merge = await world.run(
+        engineer=[call("run_command", command="rm -rf /"), call("read_file", path="../../secret"), WRITTEN, DONE],
+        inspector=[call("write_file", path="x", content=""), APPROVED],
+        tester=TESTED,
+    )
+    assert isinstance(merge, MergeWork)
+    assert "rm of / is not run" in world.script.told("engineer", 2)[0]
+    assert "needs the permission filesystem.write; granted: filesystem.read" in world.script.told("inspector", 2)[0]
+    refused = [(each["role"], each["tool"], each["permission"]) for each in world.happened("permission.denied")]
+    assert refused == [
+        ("engineer", "run_command", "shell"),
+        ("engineer", "read_file", "filesystem.read"),
+        ("inspector", "write_file", "filesystem.write"),
+    ]
+    assert all(each["reason"] for each in world.happened("permission.denied"))
+
+
 async def test_what_the_inspector_finds_goes_back_and_is_mended(world):
     found = {"severity": "error", "message": "an empty list is not considered", "file": "total.py", "line": 2}
     mended = call("edit_file", path="total.py", old="sum(values)", new="sum(values or [])")
