@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -335,3 +336,51 @@ async def test_a_worktree_that_goes_while_it_is_looked_at_is_no_error(workspace,
             patched.setattr(Path, "read_text", read)
             await step("greet")
         assert not gone.exists()
+
+
+HOOKS = ("post-checkout", "post-index-change", "pre-commit", "post-commit", "reference-transaction", "post-merge")
+
+
+async def test_hooks_of_the_repository_are_not_run(workspace, repo, tmp_path):
+    ran = tmp_path / "ran"
+    write(repo, {f".git/hooks/{name}": f"#!/bin/sh\necho {name} >> '{ran}'\n" for name in HOOKS})
+    for name in HOOKS:
+        (repo / ".git/hooks" / name).chmod(0o755)
+    _, commit = await do(workspace, "greet", {"hello.txt": "hi\n"})
+    await workspace.save("greet")
+    await workspace.reset("greet", commit)
+    await merge(workspace, commit, "greet\n")
+    await workspace.close()
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("disguise", ["a folder", "a pointer"])
+async def test_configuration_that_a_tool_has_written_is_not_obeyed(workspace, tmp_path, disguise):
+    """In the worktree's own .git, which a command may write to: filters, hooks, monitors, drivers."""
+    await workspace.open_worktree("greet")
+    worktree, ran = workspace.directory.worktree("greet"), tmp_path / "ran"
+    evil = f"touch '{ran}'; cat"
+    mine = new_repository(worktree / "evil", {"x.txt": "x\n"})
+    git(mine, "config", "filter.x.clean", evil)
+    git(mine, "config", "filter.x.smudge", evil)
+    for name in ("core.fsmonitor", "diff.x.textconv", "diff.external", "merge.x.driver", "core.sshCommand"):
+        git(mine, "config", name, evil)
+    write(mine, {".git/hooks/post-index-change": f"#!/bin/sh\n{evil}\n"})
+    (mine / ".git/hooks/post-index-change").chmod(0o755)
+    (worktree / ".git").unlink()
+    if disguise == "a folder":
+        (mine / ".git").rename(worktree / ".git")
+        shutil.rmtree(mine)
+    else:
+        (mine / ".git").rename(worktree / "evil/git")
+        (worktree / ".git").write_text("gitdir: evil/git\n")
+    write(worktree, {".gitattributes": "* filter=x diff=x merge=x\n", "new.txt": "new\n"})
+    saved = await workspace.save("greet")
+    commit = await workspace.snapshot("greet", await workspace.head(), "greet\n")
+    await workspace.changes("greet", f"{commit}^", commit)
+    await workspace.diff(f"{commit}^", commit)
+    await workspace.changed_files("greet")
+    await workspace.restore("greet", saved)
+    await workspace.reset("greet", commit)
+    await workspace.close_worktree("greet")
+    assert not ran.exists()
