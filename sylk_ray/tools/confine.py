@@ -51,8 +51,17 @@ DEVICES = (
     "/proc/self",
 )
 
-SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGTERM, SIGXFSZ = 1, 2, 9, 13, 15, 25  # the signal module is slow to import
-GRACE_S = 0.5
+SIGHUP, SIGINT, SIGKILL, SIGUSR2, SIGPIPE, SIGTERM, SIGXFSZ = (
+    1,
+    2,
+    9,
+    12,
+    13,
+    15,
+    25,
+)  # the signal module is slow to import
+MOMENT_S, GRACE_S = 0.1, 0.5
+"""How long what the program has left may go on to its own end, and how long when it was asked to."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -171,8 +180,8 @@ def give_up_privileges() -> None:
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set no_new_privs")
 
 
-def die_with(parent: int) -> None:
-    checked(libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "set the parent death signal")
+def die_with(parent: int, number: int) -> None:
+    checked(libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0), "set the parent death signal")
     if os.getppid() != parent:
         raise ProcessLookupError("the process that asked for this tool has ended")
 
@@ -218,7 +227,7 @@ def become(program: "list[str]", options: "list[str]", supervisor: int) -> int:
     try:
         os.setpgid(0, 0)
         confine(options)
-        die_with(supervisor)  # last: a change of credentials clears it
+        die_with(supervisor, SIGKILL)  # last: a change of credentials clears it
     except (OSError, ValueError) as error:
         os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
         return FAILED
@@ -232,24 +241,39 @@ def become(program: "list[str]", options: "list[str]", supervisor: int) -> int:
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
 
 
-def outlive(child: int) -> int:
-    """Wait for the program, end what it has left, and return its wait status."""
+def outlive(child: int, parent: int) -> int:
+    """Wait for the program, end what it has left, and return its wait status. When the parent ends, so does all."""
+    grace_s = GRACE_S
 
     def forward(number: int, _: object) -> None:
         send(child, number)
 
+    def end(_: int, __: object) -> None:
+        nonlocal grace_s
+        grace_s = 0.0
+        send(child, SIGKILL)
+
     for forwarded in (SIGTERM, SIGINT, SIGHUP):
         signal(forwarded, forward)
+    signal(SIGUSR2, end)
+    try:
+        die_with(parent, SIGUSR2)
+    except OSError:
+        end(SIGUSR2, None)
     status = -1
     while status == -1:
         pid, ended = os.wait()
         status = ended if pid == child else -1
-    until, asked = time.monotonic() + GRACE_S, set[int]()
+    began, asked = time.monotonic(), set[int]()
     while left := remaining():
-        insist = time.monotonic() >= until
-        for pid in left if insist else left - asked:
-            send(pid, SIGKILL if insist else SIGTERM)
-        asked |= left
+        waited = time.monotonic() - began
+        if waited >= grace_s:
+            for pid in left:
+                send(pid, SIGKILL)
+        elif waited >= MOMENT_S:
+            for pid in left - asked:
+                send(pid, SIGTERM)
+            asked |= left
         time.sleep(0.005)
     return status
 
@@ -321,14 +345,13 @@ def main(arguments: "list[str]") -> int:
     supervisor = os.getpid()
     try:
         checked(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "become the reaper of the program's processes")
-        die_with(parent)
     except OSError as error:
         os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
         return FAILED
     child = os.fork()
     if child == 0:
         os._exit(become(program, arguments[:split], supervisor))
-    return end_as(outlive(child))
+    return end_as(outlive(child, parent))
 
 
 if __name__ == "__main__":

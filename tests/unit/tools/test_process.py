@@ -117,6 +117,31 @@ async def test_a_daemon_that_hid_in_all_ways_is_killed(context: ToolContext) -> 
     assert int((context.worktree / "pid").read_text()) not in process_table()
 
 
+def test_when_who_asked_is_killed_nothing_is_left_either(tmp_path: Path) -> None:
+    """Also of what nobody could find afterwards: it has neither the marker nor its parents."""
+    (tmp_path / "hide.sh").write_text("trap : TERM\necho $$ > pid\nwhile :; do sleep 1; done\n")
+    (tmp_path / "tool.sh").write_text("(env -i setsid /bin/sh hide.sh &)\nsleep 1000\n")
+    asking = (
+        "import os, subprocess, sys\n"
+        f"command = [sys.executable, '-I', '-S', {confine.__file__!r}, f'--parent={{os.getpid()}}', '--']\n"
+        "subprocess.run([*command, '/bin/sh', 'tool.sh'])"
+    )
+    until = time.monotonic() + 20
+    asked = subprocess.Popen([sys.executable, "-I", "-c", asking], cwd=tmp_path)
+    try:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        pid = int((tmp_path / "pid").read_text())
+        assert pid in process_table()
+    finally:
+        asked.kill()
+        asked.wait()
+    while pid in process_table():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 async def test_a_program_cannot_end_what_watches_over_it(context: ToolContext) -> None:
     result = await context.run("kill -9 $PPID; sleep 0.1; echo still here")
 
