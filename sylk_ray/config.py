@@ -91,6 +91,9 @@ class Model(BaseModel):
     """Of one reply, where the request does not say."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """Where the request does not say; without it the provider's own."""
+    always_calls: bool = False
+    """Whether each answer is held to one call of a tool, by a schema of all calls that there can be. Small models
+    otherwise tell what they would do; large ones think better when they may speak first."""
     price_in: Price | None = None
     """Of a million tokens, in any one currency."""
     price_out: Price | None = None

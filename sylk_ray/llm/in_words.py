@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sylk_ray.llm.request import ANY_TOOL, AUTO, NO_TOOL, Assistant, Request, ToolResult, Turn, User
+from sylk_ray.llm.request import ANY_TOOL, AUTO, NO_TOOL, Assistant, Request, Tool, ToolResult, Turn, User
 
 _CALLING = """\
 You can call tools. To call one, write a block of this form, with the arguments as one JSON object, and stop after it:
@@ -14,6 +14,11 @@ You can call tools. To call one, write a block of this form, with the arguments 
 {"name": "NAME", "arguments": {}}
 </tool_call>
 The tools:
+"""
+_HELD = """\
+Each of your answers is one call of a tool, as one JSON object and nothing else:
+{"name": "NAME", "arguments": {}}
+You are then told what came of it. The tools, with the schema of their arguments:
 """
 _MUST = {NO_TOOL: "Call no tool now.", ANY_TOOL: "You must call a tool now."}
 
@@ -53,6 +58,38 @@ def without_tools(request: Request) -> Request:
         tools=(),
         tool_choice=AUTO,
     )
+
+
+def held_to_calls(request: Request) -> Request:
+    """The same as a conversation of texts, in which each answer is one call by its schema: a server that constrains
+    what is written by a schema lets the model write nothing else, also where it does not by the tools themselves."""
+    tools = request.offered
+    if request.tool_choice in {tool.name for tool in tools}:
+        tools = tuple(tool for tool in tools if tool.name == request.tool_choice)
+    told = _HELD + "\n".join(f"{tool.name}: {tool.description} {_json(tool.parameters)}" for tool in tools)
+    return msgspec.structs.replace(
+        request,
+        system=_joined(request.system, told),
+        messages=tuple(_merged([_as_call(turn) for turn in request.messages])),
+        tools=(),
+        tool_choice=AUTO,
+        output_schema={"anyOf": [_schema_of_call(tool) for tool in tools]},
+    )
+
+
+def _schema_of_call(tool: Tool) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"name": {"const": tool.name}, "arguments": tool.parameters},
+        "required": ["name", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def _as_call(turn: Turn) -> User | Assistant:
+    if isinstance(turn, Assistant) and turn.calls:
+        return Assistant("\n".join(_json({"name": call.name, "arguments": call.arguments}) for call in turn.calls))
+    return _in_words(turn)
 
 
 def _in_words(turn: Turn) -> User | Assistant:

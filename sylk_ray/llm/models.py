@@ -25,11 +25,13 @@ from sylk_ray.llm.errors import (
     NoModel,
     UnknownRequest,
 )
+from sylk_ray.llm.in_words import held_to_calls
 from sylk_ray.llm.provider import Provider
 from sylk_ray.llm.reply import Piece, Reply, RestartPiece, Usage
-from sylk_ray.llm.request import Request
+from sylk_ray.llm.request import ANY_TOOL, AUTO, Request
 from sylk_ray.llm.retrying import Retrying
 from sylk_ray.llm.tokens import count_tokens
+from sylk_ray.llm.tolerant.calls import IN_THE_TEXT
 from sylk_ray.llm.understanding import understand
 
 if TYPE_CHECKING:
@@ -192,9 +194,10 @@ class Models:
 
     async def _stream(self, name: str, model: Model, provider: Provider, asking: _Asking, meter: Meter) -> Reply:
         request = asking.for_model(model)
+        held = _is_held(model, request)
         assembly = Assembly()
         began, first = self._now(), None
-        async with aclosing(provider.stream(request)) as pieces:
+        async with aclosing(provider.stream(held_to_calls(request) if held else request)) as pieces:
             async for piece in pieces:
                 first = self._now() if first is None else first
                 assembly.add(piece)
@@ -214,7 +217,7 @@ class Models:
             calls=understood.calls,
             value=understood.value,
             problem=understood.problem,
-            repairs=understood.repairs,
+            repairs=tuple(each for each in understood.repairs if not (held and each == IN_THE_TEXT)),
             stop="calls" if understood.calls and assembly.stop in ("end", None) else assembly.stop or "end",
             usage=usage,
             price=price_of(model, usage),
@@ -235,6 +238,11 @@ def price_of(model: Model, usage: Usage) -> float | None:
     return (fresh * model.price_in + usage.cached * cached_price + usage.output * model.price_out) / 1e6
 
 
+def _is_held(model: Model, request: Request) -> bool:
+    """Whether the answer is to be a call, and nothing else."""
+    return model.always_calls and bool(request.offered) and request.output_schema is None
+
+
 class _Asking:
     """One call on its way through attempts and models."""
 
@@ -251,10 +259,12 @@ class _Asking:
     def for_model(self, model: Model) -> Request:
         """The request, with what the settings say where it says nothing."""
         request = self._request
+        must_call = _is_held(model, request) and request.tool_choice == AUTO
         return msgspec.structs.replace(
             request,
             max_tokens=request.max_tokens or model.max_tokens,
             temperature=model.temperature if request.temperature is None else request.temperature,
+            tool_choice=ANY_TOOL if must_call else request.tool_choice,
         )
 
     def show(self, piece: Piece) -> None:

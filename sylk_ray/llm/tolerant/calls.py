@@ -38,6 +38,8 @@ FAR = 500
 """Within so many characters of its beginning a call says its tool."""
 _TOOL_FENCES = frozenset({"tool_call", "tool_calls", "tool_code", "tool", "function_call", "tool_use"})
 _DATA_FENCES = frozenset({"", "json", "json5", "jsonc", "javascript", "python", "xml", "text"})
+IN_THE_TEXT = "call in the text"
+"""The repair of a call that was written where none was expected."""
 CUT = "the call is not complete: {}. Write the whole call again"
 
 
@@ -120,7 +122,7 @@ def _in_data(body: str, tools: Collection[str]) -> list[FoundCall] | None:
         more = calls_of(read.value, tools, marked=False)
         if more is None:
             return None
-        calls += [_with_repairs(call, (*read.repairs, "call in the text")) for call in more]
+        calls += [_with_repairs(call, (*read.repairs, IN_THE_TEXT)) for call in more]
         at = read.end
     return calls or None
 
@@ -145,7 +147,7 @@ def _in_bare(text: str, tools: Collection[str], *, whole: bool) -> FoundCalls:
             continue
         if not whole and "missing bracket" in read.repairs:
             more = [FoundCall(more[-1].name, {}, problem=CUT.format("it was cut off at the limit of tokens"))]
-        calls += [_with_repairs(call, (*read.repairs, "call in the text")) for call in more]
+        calls += [_with_repairs(call, (*read.repairs, IN_THE_TEXT)) for call in more]
         rest.append(text[end:start])
         end = read.end
     rest.append(text[end:])

@@ -172,3 +172,46 @@ async def test_what_the_settings_say_holds_where_the_request_says_nothing(server
     world = World(server, protocol, max_tokens=77, temperature=0.25)
     await world.models.call("fast", ASK)
     assert (server.asked[0].body["max_tokens"], server.asked[0].body["temperature"]) == (77, 0.25)
+
+
+async def test_a_model_that_always_calls_is_held_to_it_by_a_schema_of_the_calls(server):
+    call = '{"name": "read_file", "arguments": {"path": "a.py"}}'
+    server.pieces_for = lambda request: says(call)
+    world = World(server, always_calls=True)
+    look = Request(messages=(User("look"),), tools=(READ,), system="You read.")
+    reply = await world.models.call("fast", look)
+    assert [(each.name, each.arguments) for each in reply.calls] == [("read_file", {"path": "a.py"})]
+    assert (reply.repairs, reply.problem, reply.text, reply.stop) == ((), "", "", "calls")
+    result = ToolResult(reply.calls[0].id, "read_file", "x = 1")
+    await world.models.call("fast", msgspec.structs.replace(look, messages=(*look.messages, reply.turn, result)))
+    asked = server.asked[1].request
+    assert asked.tools == ()
+    assert asked.system.startswith("You read.\n\nEach of your answers is one call of a tool")
+    [schema] = asked.output_schema["anyOf"]
+    assert schema["properties"] == {"name": {"const": "read_file"}, "arguments": READ.parameters}
+    answer = User('<tool_response name="read_file">\nx = 1\n</tool_response>')
+    assert asked.messages == (User("look"), Assistant(call.replace(": ", ":").replace(", ", ",")), answer)
+
+
+async def test_a_model_that_always_calls_is_told_when_it_did_not(server):
+    world = World(server, always_calls=True)
+    reply = await world.models.call("fast", Request(messages=(User("look"),), tools=(READ,)))
+    assert reply.problem == "a tool must be called now, and none was"
+
+
+async def test_where_nothing_can_be_called_a_model_that_always_calls_says_what_it_likes(server):
+    server.pieces_for = lambda request: says("hello")
+    world = World(server, always_calls=True)
+    for request in (ASK, Request(messages=(User("look"),), tools=(READ,), tool_choice="none")):
+        reply = await world.models.call("fast", request)
+        assert (reply.text, reply.problem) == ("hello", "")
+    assert [asked.request.output_schema for asked in server.asked] == [None, None]
+
+
+async def test_of_the_calls_that_there_can_be_one_that_is_asked_for_is_alone(server):
+    other = msgspec.structs.replace(READ, name="other")
+    world = World(server, always_calls=True)
+    await world.models.call("fast", Request(messages=(User("look"),), tools=(READ, other), tool_choice="other"))
+    asked = server.asked[0].request
+    assert [each["properties"]["name"]["const"] for each in asked.output_schema["anyOf"]] == ["other"]
+    assert "read_file:" not in asked.system
