@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +19,10 @@ from sylk_ray.errors import InputError, SylkError
 from sylk_ray.skills import skill
 from sylk_ray.thinking.commands import check_command
 from sylk_ray.thinking.searching import lines_matching
+from sylk_ray.thinking.written import broken, numbered, without_numbers
 from sylk_ray.tools import ToolContext, perform
 from sylk_ray.tools.beneath import read_beneath
+from sylk_ray.tools.errors import ActionFailed
 from sylk_ray.tools.files import is_binary, text_of
 from sylk_ray.tools.paths import files_matching, resolve
 from sylk_ray.tools.specs import Delete, Edit, Write
@@ -30,6 +32,9 @@ LINES = 400
 LARGEST = 4 << 20
 """Bytes of a file that is read at all."""
 LISTED = 300
+_WORTH_KEEPING = 8
+"""Lines of a file that is not written anew without most of them."""
+_MOST_LOST = 0.5
 
 MayWrite = Callable[[str], str]
 """Given a path: why it may not be written; empty if it may."""
@@ -41,9 +46,12 @@ class Bench:
 
     tools: ToolContext
     may_write: MayWrite = lambda path: ""
+    ran: set[str] = field(default_factory=set[str])
+    """The commands that were run since a file was written."""
 
-    def check(self, path: str) -> None:
-        """Raises InputError."""
+    def begin_write(self, path: str) -> None:
+        """Raises InputError where it may not be."""
+        self.ran.clear()
         if refused := self.may_write(path):
             raise InputError(f"{path} may not be changed: {refused}")
 
@@ -63,7 +71,7 @@ async def read_file(
     last = min(to_line or from_line + LINES - 1, len(lines))
     if from_line > max(len(lines), 1):
         raise InputError(f"{path} has {len(lines)} lines")
-    shown = "\n".join(f"{number:>5} {line}" for number, line in enumerate(lines[from_line - 1 : last], from_line))
+    shown = "\n".join(numbered(number, line) for number, line in enumerate(lines[from_line - 1 : last], from_line))
     more = f"\n... {len(lines) - last} more lines; ask for from_line={last + 1}" if last < len(lines) else ""
     return f"{shown}{more}" if lines else "(the file is empty)"
 
@@ -95,14 +103,16 @@ async def search_files(ctx: Bench, pattern: str, files: str = "**") -> str:
 
 @skill(domain="file_ops", needs=("filesystem.write",))
 async def write_file(ctx: Bench, path: str, content: str) -> str:
-    """Write a whole file, new or in place of what is there; folders are made.
+    """Write a whole new file, or one anew; folders are made. To add to a file there is append_to_file.
 
     Args:
         path: A file, relative to the worktree.
         content: All of it.
     """
-    ctx.check(path)
-    return (await perform(Write(path=path, content=content, allow_no_change=True), ctx.tools)).summary
+    ctx.begin_write(path)
+    content = without_numbers(content)
+    await asyncio.to_thread(_refuse_loss, ctx.tools.worktree, path, content)
+    return await _changed(ctx, path, Write(path=path, content=content, allow_no_change=True))
 
 
 @skill(domain="file_ops", needs=("filesystem.write",))
@@ -114,8 +124,42 @@ async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=
         old: Text that is in the file exactly once.
         new: What is to be there instead.
     """
-    ctx.check(path)
-    return (await perform(Edit(path=path, old=old, new=new, allow_no_change=True), ctx.tools)).summary
+    ctx.begin_write(path)
+    if (bare := without_numbers(old)) != old:
+        old, new = bare, without_numbers(new)
+    return await _changed(ctx, path, Edit(path=path, old=old, new=new, allow_no_change=True))
+
+
+@skill(domain="file_ops", needs=("filesystem.write",))
+async def append_to_file(ctx: Bench, path: str, content: str) -> str:
+    """Add lines to the end of a file; all that is there stays.
+
+    Args:
+        path: A file, relative to the worktree.
+        content: What comes after its last line.
+    """
+    ctx.begin_write(path)
+    before = await asyncio.to_thread(_text, ctx.tools.worktree, path)
+    between = "" if not before or before.endswith("\n") else "\n"
+    added = content if content.endswith("\n") else f"{content}\n"
+    return await _changed(ctx, path, _as_edit(path, before, before + between + without_numbers(added)))
+
+
+@skill(domain="file_ops", needs=("filesystem.write",))
+async def replace_in_files(ctx: Bench, old: Annotated[str, Field(min_length=1)], new: str, files: str = "**") -> str:
+    """Replace a text by another wherever it stands, for example to rename something. A name is replaced where it is a
+    whole word.
+
+    Args:
+        old: The text, or the name.
+        new: What is to be there instead.
+        files: A glob of the files to change; all if it is left out.
+    """
+    found = await asyncio.to_thread(_replaced, ctx.tools.worktree, old, new, files)
+    for path, *_ in found:
+        ctx.begin_write(path)
+    told = [f"{await _changed(ctx, path, _as_edit(path, *texts))}, {count} times" for path, count, *texts in found]
+    return "\n".join(told) or f"{old!r} stands nowhere: nothing is changed"
 
 
 @skill(domain="file_ops", needs=("filesystem.write",))
@@ -125,7 +169,7 @@ async def delete_file(ctx: Bench, path: str) -> str:
     Args:
         path: A file, relative to the worktree.
     """
-    ctx.check(path)
+    ctx.begin_write(path)
     return (await perform(Delete(path=path), ctx.tools)).summary
 
 
@@ -138,14 +182,68 @@ async def run_command(ctx: Bench, command: str, timeout_s: Annotated[float, Fiel
         timeout_s: How long it may take.
     """
     check_command(command)
+    ctx.ran.add(command)
     done = await ctx.tools.run(("/bin/sh", "-c", command), timeout_s=timeout_s, artifact="model")
     how = f"killed by its {done.killed_by} limit" if done.killed_by else f"exit code {done.exit_code}"
     hint = f"\nhint: {done.hint}" if done.hint else ""
     return f"{how}\n{done.output.strip()}{hint}" if done.output.strip() else f"{how}, no output"
 
 
-IN_A_WORKTREE = (read_file, list_files, search_files, write_file, edit_file, delete_file, run_command)
+IN_A_WORKTREE = (
+    *(read_file, list_files, search_files),
+    *(write_file, append_to_file, edit_file, replace_in_files, delete_file),
+    run_command,
+)
 """Called with a Bench; which of them an agent has is for its permissions to say."""
+
+
+def _as_edit(path: str, before: str, after: str) -> Write | Edit:
+    """The change of a whole file that builds on what is there, and so discards nothing of what others did."""
+    if not before:
+        return Write(path=path, content=after, allow_no_change=True)
+    return Edit(path=path, old=before, new=after, allow_no_change=True)
+
+
+def _replaced(worktree: Path, old: str, new: str, globs: str) -> list[tuple[str, int, str, str]]:
+    """Each file that would change: how often, its text, and what that would be."""
+    begin = r"(?<!\w)" if old[0].isidentifier() else ""
+    end = r"(?!\w)" if f"_{old[-1]}".isidentifier() else ""
+    pattern = re.compile(f"{begin}{re.escape(old)}{end}")
+    found: list[tuple[str, int, str, str]] = []
+    for path in _readable(worktree, globs):
+        before = _text_or_nothing(worktree, path)
+        after, count = pattern.subn(lambda _: new, before)
+        if count:
+            found.append((path, count, before, after))
+    return found
+
+
+def _text_or_nothing(worktree: Path, path: str) -> str:
+    """Of what is no text, or too large, nothing."""
+    try:
+        return _text(worktree, path)
+    except SylkError:
+        return ""
+
+
+def _refuse_loss(worktree: Path, path: str, content: str) -> None:
+    """A model that means to add to a file may write it anew with what it adds alone. Raises ActionFailed."""
+    before = [line for line in _text_or_nothing(worktree, path).splitlines() if line.strip()]
+    kept = set(content.splitlines())
+    gone = [line for line in before if line not in kept]
+    if len(before) >= _WORTH_KEEPING and len(gone) > len(before) * _MOST_LOST:
+        raise ActionFailed(
+            f"nothing is written: {len(gone)} of the {len(before)} lines of {path} would be gone, the first of them "
+            f"{gone[0].strip()[:100]!r}",
+            hint="append_to_file adds to a file, edit_file changes a part of it. To begin it anew, delete it first.",
+        )
+
+
+async def _changed(ctx: Bench, path: str, action: Write | Edit) -> str:
+    """What was done, and whether the file can still be read."""
+    done = await perform(action, ctx.tools)
+    problem = await asyncio.to_thread(lambda: broken(path, _text_or_nothing(ctx.tools.worktree, path)))
+    return f"{done.summary}\nbut now it cannot be read: {problem}" if problem else done.summary
 
 
 def _text(worktree: Path, path: str) -> str:

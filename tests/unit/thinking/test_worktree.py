@@ -35,6 +35,74 @@ async def test_files_are_written_read_edited_listed_and_deleted(use, worktree):
     assert (await use("list_files")).text == "there are none"
 
 
+async def test_what_is_added_comes_after_what_is_there(use, worktree):
+    (worktree / "a.py").write_text("x = 1")
+    assert (await use("append_to_file", path="a.py", content="y = 2")).text == "edited a.py"
+    assert (await use("append_to_file", path="a.py", content="\nz = 3\n")).text == "edited a.py"
+    assert (worktree / "a.py").read_text() == "x = 1\ny = 2\n\nz = 3\n"
+    (worktree / "empty.py").write_text("")
+    assert not (await use("append_to_file", path="empty.py", content="x = 1")).failed
+    assert (worktree / "empty.py").read_text() == "x = 1\n"
+    assert "there is no file new.py" in (await use("append_to_file", path="new.py", content="x")).text
+
+
+async def test_a_name_is_replaced_wherever_it_stands_as_a_whole_word(use, worktree):
+    (worktree / "a.py").write_text("total(1)\nsubtotal = total_2 = total\n")
+    (worktree / "b.md").write_text("the total: `total`.\n")
+    (worktree / "image.png").write_bytes(b"total\0")
+    done = await use("replace_in_files", old="total", new="sum_up", files="*.py")
+    assert done.text == "edited a.py, 2 times"
+    assert (worktree / "a.py").read_text() == "sum_up(1)\nsubtotal = total_2 = sum_up\n"
+    assert (await use("replace_in_files", old="the total: `", new=r"\1`")).text == "edited b.md, 1 times"
+    assert (worktree / "b.md").read_text() == r"\1`total`." + "\n"
+    assert (worktree / "image.png").read_bytes() == b"total\0"
+    assert (
+        await use("replace_in_files", old="nowhere", new="x")
+    ).text == "'nowhere' stands nowhere: nothing is changed"
+
+
+async def test_nothing_is_replaced_where_one_of_the_files_may_not_be_written(context, worktree):
+    (worktree / "a.py").write_text("x = 1\n")
+    (worktree / "test_a.py").write_text("x = 1\n")
+    bench = Bench(context, lambda path: "" if path.startswith("test_") else "it is no test")
+    done = await Toolbox(IN_A_WORKTREE, EVERYTHING, bench).use("replace_in_files", {"old": "x", "new": "y"})
+    assert (done.failed, "it is no test" in done.text) == (True, True)
+    assert (worktree / "test_a.py").read_text() == "x = 1\n"
+
+
+async def test_a_file_is_not_written_anew_without_most_of_what_it_has(use, worktree):
+    lines = [f"line_{n} = {n}\n" for n in range(10)]
+    (worktree / "a.py").write_text("".join(lines))
+    refused = await use("write_file", path="a.py", content="new = 1\n")
+    assert refused.failed
+    assert "10 of the 10 lines of a.py would be gone, the first of them 'line_0 = 0'" in refused.text
+    assert "append_to_file adds to a file" in refused.text
+    assert (worktree / "a.py").read_text() == "".join(lines)
+    assert not (await use("write_file", path="a.py", content="".join([*lines[:5], "new = 1\n"]))).failed
+    (worktree / "small.py").write_text("x = 1\n")
+    assert not (await use("write_file", path="small.py", content="y = 2\n")).failed
+
+
+async def test_line_numbers_that_a_model_took_over_are_not_written(use, worktree):
+    (worktree / "a.py").write_text("x = 1\n\ny = 2\n")
+    shown = (await use("read_file", path="a.py")).text
+    assert not (await use("write_file", path="b.py", content=shown)).failed
+    assert (worktree / "b.py").read_text() == "x = 1\n\ny = 2"
+    assert not (await use("edit_file", path="a.py", old="    3 y = 2", new="    3 y = 3")).failed
+    assert (worktree / "a.py").read_text() == "x = 1\n\ny = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "told"),
+    [("a.py", "def f(:\n", "line 1: "), ("a.json", "{", "line 1 column 2"), ("a.toml", "= 1", "at line 1, column 1")],
+)
+async def test_what_cannot_be_read_any_more_is_told_at_once(use, path, content, told):
+    done = await use("write_file", path=path, content=content)
+    assert not done.failed
+    assert "but now it cannot be read: " in done.text
+    assert told in done.text
+
+
 async def test_a_long_file_is_read_in_parts(use, worktree):
     (worktree / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
     first = (await use("read_file", path="long.txt")).text
@@ -110,7 +178,8 @@ async def test_files_that_are_no_text_are_told(use, worktree):
 async def test_tools_are_described_for_a_model(context):
     tools = {tool.name: tool for tool in Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context)).offered()}
     assert set(tools) == {
-        "read_file", "list_files", "search_files", "write_file", "edit_file", "delete_file", "run_command"
+        "read_file", "list_files", "search_files", "write_file", "append_to_file", "edit_file", "replace_in_files",
+        "delete_file", "run_command"
     }  # fmt: skip
     assert tools["read_file"].parameters["required"] == ["path"]
     assert all(tool.description for tool in tools.values())
