@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -13,8 +13,10 @@ from pydantic import ValidationError
 from actors.knowledge_messages import ask_codebase
 from actors.planning_messages import Change, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
 from actors.skills.librarian import librarian_skills
+from actors.surroundings import surroundings
 from actors.thinking import all_told, think_as, told
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest
+from sylk_ray.codebase.serving.opening import DIRECTORY
 from sylk_ray.errors import SylkError
 from sylk_ray.jobs import Adjustment, CannotAdjust, Job, adjusted
 from sylk_ray.messaging import Message
@@ -107,43 +109,62 @@ class Architect(Working):
         async def check(planned: Planned) -> str:
             return _wrong(planned, job)
 
-        matter = Matter(
-            system=prompt("architect").text,
-            task=all_told(told("Request", job.request or ""), *(told("Said since", each) for each in message.said)),
-            result=Planned,
-            about="Give the plan, or a question. Call it once.",
-        )
-        return await self._look_and_think(brief, matter, check, ctx)
+        def matter(known: str) -> Matter[Planned]:
+            return Matter(
+                system=prompt("architect").text,
+                task=all_told(
+                    known, told("Request", job.request or ""), *(told("Said since", each) for each in message.said)
+                ),
+                result=Planned,
+                about="Give the plan, or a question. Call it once.",
+            )
+
+        words = "\n".join([job.request or "", *message.said])
+        return await self._look_and_think(brief, words, matter, check, ctx)
 
     async def _rethink(self, brief: Brief, job: Job, message: MakePlan, change: Change, ctx: Context) -> PlannedChange:
         async def check(planned: PlannedChange) -> str:
             return _wrong_change(planned, change)
 
-        matter = Matter(
-            system=prompt("architect_change").text,
-            task=all_told(
-                told("Request", job.request or job.description),
-                told("Why the plan is to be changed", change.why),
-                told("Its tasks, and how they stand", change.situation),
-                told("What they were told to do", _prompts(Job.model_validate_json(change.job))),
-                told("Tasks that failed, and that you have to give again or to remove", change.failed),
-                *(told("Said since", each) for each in message.said),
-            ),
-            result=PlannedChange,
-            about="Give the change, a question, or why you give up. Call it once.",
-        )
-        return await self._look_and_think(brief, matter, check, ctx)
+        def matter(known: str) -> Matter[PlannedChange]:
+            return Matter(
+                system=prompt("architect_change").text,
+                task=all_told(
+                    known,
+                    told("Request", job.request or job.description),
+                    told("Why the plan is to be changed", change.why),
+                    told("Its tasks, and how they stand", change.situation),
+                    told("What they were told to do", _prompts(Job.model_validate_json(change.job))),
+                    told("Tasks that failed, and that you have to give again or to remove", change.failed),
+                    *(told("Said since", each) for each in message.said),
+                ),
+                result=PlannedChange,
+                about="Give the change, a question, or why you give up. Call it once.",
+            )
+
+        words = "\n".join([job.request or "", change.why, *message.said])
+        return await self._look_and_think(brief, words, matter, check, ctx)
 
     async def _look_and_think(
-        self, brief: Brief, matter: Matter[ResultT], check: Check[ResultT], ctx: Context
+        self,
+        brief: Brief,
+        words: str,
+        matter: Callable[[str], Matter[ResultT]],
+        check: Check[ResultT],
+        ctx: Context,
     ) -> ResultT:
+        """In a worktree of the session's head; the matter is made with the files that the ``words`` are about."""
+
         async def look(request: AnyRequest) -> AnyAnswer:
             return await ask_codebase(ctx.ask, request, cell=ctx.cell)
 
-        async with _looking(brief, ctx):
-            code = [each for each in librarian_skills(look, brief.repo) if each.name in LOOKS_UP]
+        async with _looking(brief, ctx) as commit:
+            known = await surroundings(workspace_of(brief, ctx), commit, words)
+            # Without an index they have nothing to tell, and asking would start whoever keeps it.
+            indexed = (ctx.settings.home / DIRECTORY).exists()
+            code = [each for each in librarian_skills(look, brief.repo) if indexed and each.name in LOOKS_UP]
             toolbox = Toolbox([*IN_A_WORKTREE, *code], GRANTED, Bench(tool_context(brief, ctx, "architect")))
-            planned, _ = await think_as(self, brief, matter, toolbox, ctx, check=check)
+            planned, _ = await think_as(self, brief, matter(known), toolbox, ctx, check=check)
         return planned
 
 
@@ -286,12 +307,13 @@ def _brief(record: JobRecord, message: MakePlan, ctx: Context) -> tuple[Brief, J
 
 
 @contextlib.asynccontextmanager
-async def _looking(brief: Brief, ctx: Context) -> AsyncGenerator[None]:
-    """A worktree of the session's head. It is opened anew after a crash: nothing in it is worth keeping."""
+async def _looking(brief: Brief, ctx: Context) -> AsyncGenerator[str]:
+    """A worktree of the session's head, and which commit that is. It is opened anew after a crash: nothing in it is
+    worth keeping."""
     workspace = workspace_of(brief, ctx)
     await workspace.close_worktree(brief.task)
-    await workspace.open_worktree(brief.task)
+    commit = await workspace.open_worktree(brief.task)
     try:
-        yield
+        yield commit
     finally:
         await workspace.close_worktree(brief.task)

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from actors.commits import KEPT_OUTPUT, committed
 from actors.review import DIFF
 from actors.skills.engineer import ENGINEER_SKILLS
+from actors.surroundings import surroundings
 from actors.thinking import all_told, think_as, told
 from sylk_ray.errors import SylkError
 from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Work, Worker
@@ -140,6 +141,7 @@ class Engineer(Worker):
         matter = Matter(
             system=prompt("engineer").text,
             task=all_told(
+                await surroundings(workspace, head, "\n".join([prompted, *assignment.criteria, feedback])),
                 told("Task", prompted),
                 told("Criteria", assignment.criteria),
                 told("Others have changed these files since, and their changes must stay", protected),

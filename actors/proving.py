@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -12,8 +13,10 @@ from msgspec import Meta
 
 from actors.commits import committed
 from actors.review import DIFF
+from actors.surroundings import surroundings
 from actors.thinking import all_told, think_as, told
 from sylk_ray.errors import SylkError
+from sylk_ray.fairness import Request as Lease
 from sylk_ray.pipelines import Brief, Work, Worker
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context
@@ -21,6 +24,9 @@ from sylk_ray.skills import Permission
 from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
 from sylk_ray.thinking.commands import CommandRefused, check_command
 from sylk_ray.thinking.toolbox import shortened
+from sylk_ray.tools import TestReport, run_tests
+from sylk_ray.tools.context import last_lines
+from sylk_ray.tools.specs import Testing
 
 _FOLDER = re.compile(r"(^|/)(tests?|specs?|__tests__|Tests)/")
 _NAME = re.compile(
@@ -57,7 +63,8 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
     assignment, workspace = brief.assignment, workspace_of(brief, ctx)
     head = work.commit or work.base
 
-    async def check(done: Proved) -> str:
+    async def unusable(done: Proved) -> str:
+        """Why what there is may not go in."""
         if not done.command and not done.untested:
             return "give the command that runs the tests, or say in untested why there can be none"
         if problem := _problem_of(done.command):
@@ -76,6 +83,16 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
             return f"a test that is not run shows nothing: leave out {skipped[:100]}"
         return ""
 
+    async def check(done: Proved) -> str:
+        if (problem := await unusable(done)) or not done.command or done.command in bench.ran:
+            return problem
+        # It has not seen what comes of it, and what fails may be the test's fault as well as the code's.
+        bench.ran.add(done.command)
+        key = f"{brief.session}/tool/{brief.task}#{brief.attempt}/tester/try"
+        async with ctx.leases.held(Lease(key, brief.session, {"cpu": 1.0}, brief.lane)):
+            report = await run_tests(Testing(run=done.command), bench.tools)
+        return "" if report.passed else _failing(done.command, report)
+
     def may_write(path: str) -> str:
         return "" if is_test(path) else "you write tests, and this is none; the code is the Engineer's"
 
@@ -84,6 +101,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
     matter = Matter(
         system=prompt("tester").text,
         task=all_told(
+            await surroundings(workspace, head, "", also=tests_of(before, [each.path for each in work.changes])),
             told("Task of the change", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
             told("Criteria", assignment.criteria),
             told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
@@ -91,10 +109,11 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         result=Proved,
         about="Say how it went. Call it once, when the tests are written and have run.",
     )
-    toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tool_context(brief, ctx, "tester"), may_write))
+    bench = Bench(tool_context(brief, ctx, "tester"), may_write)
+    toolbox = Toolbox(IN_A_WORKTREE, GRANTED, bench)
     proved, outcome = await think_as(worker, brief, matter, toolbox, ctx, check=check)
     # The last word of a model at its limit was not checked, and what it left may not go in.
-    if not outcome.whole and (problem := await ctx.step("look at the tests", check, proved, result=str)):
+    if not outcome.whole and (problem := await ctx.step("look at the tests", unusable, proved, result=str)):
         raise TestsUnusable(f"the tests that were written cannot be used: {problem}", hint="see `sylk logs`")
     await ctx.publish("tester.tests", task=brief.task, summary=proved.summary, command=proved.command)
     return await committed(brief, work.base, work.output, ctx), proved.command
@@ -103,6 +122,20 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
 def is_test(path: str) -> bool:
     """Whether a file is a test, or belongs to one, as frameworks of most languages find them."""
     return bool(_FOLDER.search(path) or _NAME.fullmatch(PurePosixPath(path).name))
+
+
+def _failing(command: str, report: TestReport) -> str:
+    return (
+        f"{command} fails:\n{last_lines(report.output, 40)}\n"
+        "Is the test wrong, or the command? Then mend it. Is the code wrong? Then finish once more."
+    )
+
+
+def tests_of(files: Iterable[str], changed: Sequence[str]) -> list[str]:
+    """The tests that are named after changed files, and those that were changed themselves."""
+    stems = {PurePosixPath(path).stem for path in changed if not is_test(path)}
+    tests = (path for path in sorted(files) if is_test(path))
+    return [path for path in tests if path in changed or any(stem in PurePosixPath(path).name for stem in stems)]
 
 
 def _problem_of(command: str) -> str:

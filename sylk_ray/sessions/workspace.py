@@ -7,6 +7,7 @@ import contextlib
 import secrets
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -147,6 +148,24 @@ class Workspace:
     async def files(self, commit: str) -> frozenset[str]:
         """All that are in a commit."""
         return frozenset((await self._git.run("ls-tree", "-r", "--name-only", "-z", commit)).split("\0")) - {""}
+
+    async def text(self, commit: str, path: str, *, longest: int) -> str | None:
+        """A file of a commit; None for one that is not text, or has more bytes than ``longest``."""
+        with contextlib.suppress(GitFailed):  # a submodule is no blob
+            if int(await self._git.line("cat-file", "-s", f"{commit}:{path}")) <= longest:
+                text = await self._git.run("cat-file", "blob", f"{commit}:{path}")
+                return None if "\0" in text else text
+        return None
+
+    async def files_with(self, commit: str, words: Sequence[str]) -> list[str]:
+        """The text files of a commit in which one of these whole words stands; those with most of its lines first."""
+        if not words:
+            return []
+        patterns = [part for word in words for part in ("-e", word)]
+        told = await self._git.run("grep", "-zcIwF", *patterns, commit, "--", ok=(0, 1))
+        counts = [line.rpartition("\0") for line in told.split("\n") if line]
+        found = sorted((-int(count), path.removeprefix(f"{commit}:")) for path, _, count in counts)
+        return [path for _, path in found]
 
     async def diff(self, base: str, commit: str, *, around: int = 5) -> str:
         """What a commit changed, to be read, with so many lines around each change."""

@@ -419,3 +419,49 @@ async def test_an_engineer_that_dies_goes_on_where_it_was_and_asks_nothing_again
     assert "return sum(values)" in world.file(merge, "total.py")
     assert len(world.script.requests("engineer")) == 4
     assert world.script.left == {}
+
+
+async def test_what_a_tester_has_not_run_is_run_and_what_fails_is_told_to_it_once(world):
+    """It decides whose fault that is: here the test's, and then there is nothing to send back."""
+    wrong = TEST.replace("== 3", "== 4")
+    command = f"PYTHONPATH=. {sys.executable} -m pytest -q tests/test_total.py"
+    named = call("finish", summary="it adds up", command=command)
+    merge = await world.run(
+        engineer=[WRITTEN, DONE],
+        inspector=[APPROVED],
+        tester=[
+            call("write_file", path="tests/test_total.py", content=wrong),
+            named,
+            call("write_file", path="tests/test_total.py", content=TEST),
+            named,
+        ],
+    )
+    assert "assert 3 == 4" in world.script.told("tester", 3)[1]
+    assert "Is the test wrong, or the command?" in world.script.told("tester", 3)[1]
+    assert world.file(merge, "tests/test_total.py").strip() == TEST.strip()
+    assert merge.loops.tester == 0
+
+
+async def test_a_tester_that_finds_the_code_wrong_finishes_once_more(world):
+    wrong = call("write_file", path="total.py", content="def total(values):\n    return 4\n")
+    write, _, named = TESTED
+    merge = await world.run(
+        engineer=[wrong, DONE, WRITTEN, DONE],
+        inspector=[APPROVED, APPROVED],
+        tester=[write, named, named, named],
+    )
+    assert merge.loops.tester == 1
+    assert "return sum(values)" in world.file(merge, "total.py")
+
+
+async def test_each_is_told_of_the_files_that_its_task_names(world):
+    await world.run(
+        world.brief("prompt: Add up in total.py as readme.md says."),
+        engineer=[WRITTEN, DONE],
+        inspector=[APPROVED],
+        tester=TESTED,
+    )
+    told = {role: world.script.requests(role)[0].messages[0].text for role in ("engineer", "tester")}
+    assert "readme.md:\n```\n# Sums\n```" in told["engineer"]
+    assert "tests/test_old.py" in told["engineer"]
+    assert "total.py" in told["tester"].split("# Task")[0]

@@ -384,3 +384,19 @@ async def test_configuration_that_a_tool_has_written_is_not_obeyed(workspace, tm
     await workspace.reset("greet", commit)
     await workspace.close_worktree("greet")
     assert not ran.exists()
+
+
+async def test_files_of_a_commit_are_read_and_found_by_their_words(home, tmp_path):
+    inner = new_repository(tmp_path / "inner", {"in.txt": "fmt\n"})
+    files = {"a.py": "fmt(1)\n", "b c.py": "fmt(1)\nfmt(2)\n", "c.py": "fmt_price\n", "d.png": "fmt\0"}
+    repo = new_repository(tmp_path / "repo", files)
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "sub")
+    git(repo, "commit", "-qm", "sub")
+    workspace = Workspace(home, "s-1", "demo", repo)
+    head = git(repo, "rev-parse", "HEAD")
+    write(repo, {"a.py": "not committed\n"})
+    assert await workspace.files_with(head, ["fmt"]) == ["b c.py", "a.py"]
+    assert await workspace.files_with(head, ["nowhere", "fmt_price"]) == ["c.py"]
+    assert await workspace.files_with(head, []) == []
+    assert await workspace.text(head, "a.py", longest=7) == "fmt(1)\n"
+    assert [await workspace.text(head, path, longest=6) for path in ("a.py", "d.png", "sub", "gone")] == [None] * 4
