@@ -37,7 +37,10 @@ async def surroundings(workspace: Workspace, commit: str, about: str, *, also: I
         if text is not None:
             left -= len(text)
             shown.append(f"{path}:\n```\n{text.rstrip()}\n```")
-    return all_told(told("Files of the repository", listing(files)), told("What is in some of them", "\n".join(shown)))
+    return all_told(
+        told("Files of the repository", listing(files)),
+        told("What is in some of them now: these need not be read again", "\n".join(shown)),
+    )
 
 
 def listing(files: Iterable[str]) -> str:

@@ -78,9 +78,15 @@ def held_to_calls(request: Request) -> Request:
 
 
 def _schema_of_call(tool: Tool) -> dict[str, Any]:
+    """Lists of objects, which are what a call is about, may be empty and not left out: a small model leaves out what it
+    may."""
+    fields: dict[str, Any] = tool.parameters.get("properties", {})
+    lists = [name for name, field in fields.items() if field.get("items", {}).get("type") == "object"]
+    required = dict.fromkeys([*tool.parameters.get("required", ()), *lists])
+    arguments = {**tool.parameters, "required": list(required)}
     return {
         "type": "object",
-        "properties": {"name": {"const": tool.name}, "arguments": tool.parameters},
+        "properties": {"name": {"const": tool.name}, "arguments": arguments},
         "required": ["name", "arguments"],
         "additionalProperties": False,
     }

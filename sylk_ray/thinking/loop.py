@@ -79,7 +79,7 @@ class _Thinking(Generic[ResultT]):
     async def run(self) -> Outcome[ResultT]:
         while (ended := self._at_limit()) is None:
             try:
-                reply = await self._reply((*self._toolbox.offered(), self._finish))
+                reply = await self._reply((*self._offered(), self._finish))
             except ContextTooLong:
                 if not self._window.shrink(self._turns):
                     raise
@@ -88,6 +88,10 @@ class _Thinking(Generic[ResultT]):
             if result is not None:
                 return self._outcome(result, "done")
         return self._outcome(await self._last_word(ended), ended)
+
+    def _offered(self) -> tuple[Tool, ...]:
+        """Without what only leads it round in circles, until something has changed."""
+        return tuple(tool for tool in self._toolbox.offered() if tool.name not in self._repeats.tired)
 
     async def _reply(self, tools: tuple[Tool, ...], choice: str = "auto") -> Reply:
         self._asked += 1
@@ -121,6 +125,8 @@ class _Thinking(Generic[ResultT]):
         for call in reply.calls:
             if call.name == self._matter.finish:
                 result, problem = await self._finished(call, alone=not others)
+                if problem and (again := self._repeats.told(call.name, call.arguments, problem)):
+                    problem = f"{problem}\n\n{again}"
                 answers[call.id] = Answer(problem or "noted", failed=bool(problem))
         self._refused += sum(answer.failed for answer in answers.values())
         self._turns += [

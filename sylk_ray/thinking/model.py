@@ -22,7 +22,7 @@ class ThinkingLimits(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 1_000_000
     """Input and output of all calls together."""
     seconds: float = 1_800.0
-    repeats: int = 3
+    repeats: int = 2
     """The same call with the same answer, after which it is told so; after twice as many it ends."""
     silent: int = 2
     """Replies in a row that neither use a tool nor give the result."""

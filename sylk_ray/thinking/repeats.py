@@ -16,10 +16,13 @@ class Repeats:
         self._seen: Counter[tuple[str, str, str]] = Counter()
         self.hopeless = False
         """Whether it went on although it was told."""
+        self.tired: set[str] = set()
+        """The tools of which it was told."""
 
     def world_changed(self) -> None:
         """What was asked before may have another answer now."""
         self._seen.clear()
+        self.tired.clear()
 
     def told(self, name: str, arguments: Mapping[str, Any], answer: str) -> str:
         """What to say to a call, besides its answer; empty for one that is worth its while."""
@@ -29,4 +32,5 @@ class Repeats:
         if times < self._most:
             return ""
         self.hopeless = times >= 2 * self._most
+        self.tired.add(name)
         return f"You have called this {times} times, and the answer is the same. Do something else, or finish."

@@ -22,6 +22,7 @@ from sylk_ray.llm import (
     StopPiece,
     TextPiece,
     ThoughtPiece,
+    Tool,
     ToolResult,
     Usage,
     User,
@@ -215,3 +216,19 @@ async def test_of_the_calls_that_there_can_be_one_that_is_asked_for_is_alone(ser
     asked = server.asked[0].request
     assert [each["properties"]["name"]["const"] for each in asked.output_schema["anyOf"]] == ["other"]
     assert "read_file:" not in asked.system
+
+
+async def test_a_list_that_a_call_is_about_cannot_be_left_out(server):
+    parameters = {
+        "type": "object",
+        "properties": {
+            "summary": {"type": "string"},
+            "tasks": {"type": "array", "items": {"type": "object"}},
+            "words": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["summary"],
+    }
+    world = World(server, always_calls=True)
+    await world.models.call("fast", Request(messages=(User("plan"),), tools=(Tool("plan", "Plan.", parameters),)))
+    [schema] = server.asked[0].request.output_schema["anyOf"]
+    assert schema["properties"]["arguments"]["required"] == ["summary", "tasks"]

@@ -227,6 +227,24 @@ async def test_a_model_that_repeats_itself_is_told():
     assert "3 times, and the answer is the same" in world.results(4)[0].text
 
 
+async def test_what_leads_round_in_circles_is_not_offered_until_something_has_changed():
+    world = World(*[calls(("read", {}))] * 2, calls(("write", {"text": "x"})), FINISH)
+    await world.think(limits=ThinkingLimits(repeats=2))
+    assert [[tool.name for tool in request.tools] for request in world.requests] == [
+        ["read", "write", "finish"],
+        ["read", "write", "finish"],
+        ["write", "finish"],
+        ["read", "write", "finish"],
+    ]
+
+
+async def test_the_same_wrong_result_again_and_again_ends_it():
+    world = World(*[calls(("finish", {"summary": ""}))] * 4, FINISH)
+    outcome = await world.think(limits=ThinkingLimits(repeats=2))
+    assert (outcome.ended, outcome.result is not None) == ("repeats", True)
+    assert "2 times, and the answer is the same" in world.results(3)[0].text
+
+
 async def test_price_and_repairs_are_added_up():
     world = World(calls(("read", {}), price=0.5, repairs=("trailing comma",)), FINISH)
     assert (await world.think()).price is None
