@@ -58,6 +58,8 @@ class ModelServer:
         self._recording = Recording.read(recording) if recording else None
         self._lock = threading.Lock()
         self.faults: list[Fault] = []
+        self.before: Callable[[Request], object] = lambda request: None
+        """Called with each request before it is answered; several at a time, while answers are made one by one."""
         self.asked: list[Asked] = []
         self.hung_up = threading.Event()
         self._server = _Server(("127.0.0.1", 0), self._handler())
@@ -122,6 +124,7 @@ class ModelServer:
                     return
                 if isinstance(fault, SlowFirst):
                     time.sleep(fault.seconds)
+                server.before(request)
                 try:
                     pieces = [part for piece in server.pieces_for(request) for part in in_parts(piece)]
                 except UnknownRequest as unknown:
