@@ -18,7 +18,7 @@ The tools:
 _HELD = """\
 Each of your answers is one call of a tool, as one JSON object and nothing else:
 {"name": "NAME", "arguments": {}}
-You are then told what came of it. The tools, with the schema of their arguments:
+You are then told what came of it. The tools, with what their arguments are:
 """
 _MUST = {NO_TOOL: "Call no tool now.", ANY_TOOL: "You must call a tool now."}
 
@@ -66,7 +66,7 @@ def held_to_calls(request: Request) -> Request:
     tools = request.offered
     if request.tool_choice in {tool.name for tool in tools}:
         tools = tuple(tool for tool in tools if tool.name == request.tool_choice)
-    told = _HELD + "\n".join(f"{tool.name}: {tool.description} {_json(tool.parameters)}" for tool in tools)
+    told = _HELD + "\n".join(f"{tool.name} {_json(_form(tool.parameters))}: {tool.description}" for tool in tools)
     return msgspec.structs.replace(
         request,
         system=_joined(request.system, told),
@@ -75,6 +75,17 @@ def held_to_calls(request: Request) -> Request:
         tool_choice=AUTO,
         output_schema={"anyOf": [_schema_of_call(tool) for tool in tools]},
     )
+
+
+def _form(schema: dict[str, Any]) -> Any:
+    """What stands where in a value, in a tenth of its schema's words; the schema itself holds the model to it."""
+    told: str = schema.get("description", "") or str(schema.get("type", ""))
+    if fields := schema.get("properties"):
+        return {name: _form(field) for name, field in fields.items()}
+    items: dict[str, Any] = schema.get("items") or {}
+    if schema.get("type") == "array":
+        return [_form(items) if items.get("properties") else told]
+    return told
 
 
 def _schema_of_call(tool: Tool) -> dict[str, Any]:
