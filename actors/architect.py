@@ -43,7 +43,9 @@ class PlannedTask(msgspec.Struct, frozen=True):
 
     name: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$", max_length=60, description="In snake_case, what it does.")]
     prompt: Annotated[str, Meta(min_length=1, description="All that its Engineer needs to know and to do.")]
-    depends_on: Annotated[tuple[str, ...], Meta(description="Tasks that have to be done before it.")] = ()
+    depends_on: Annotated[
+        tuple[str, ...], Meta(description="Names of tasks of this plan that have to be done before it.")
+    ] = ()
     criteria: Annotated[tuple[str, ...], Meta(description="What can be checked when it is done.")] = ()
 
 
@@ -51,7 +53,7 @@ class Planned(msgspec.Struct, frozen=True):
     """What an Architect's model has planned."""
 
     summary: Annotated[str, Meta(description="What will be done, in one or two sentences.")] = ""
-    tasks: Annotated[tuple[PlannedTask, ...], Meta(description="At least one, unless there is a question.")] = ()
+    tasks: Annotated[tuple[PlannedTask, ...], Meta(description="One, or few; none with a question.")] = ()
     risks: Annotated[tuple[str, ...], Meta(description="What can go wrong, and how that is met.")] = ()
     edge_cases: Annotated[tuple[str, ...], Meta(description="Cases that the tasks must not forget.")] = ()
     question: Annotated[str, Meta(description="What the person has to say before there can be a plan.")] = ""
@@ -113,7 +115,10 @@ class Architect(Working):
             return Matter(
                 system=prompt("architect").text,
                 task=all_told(
-                    known, told("Request", job.request or ""), *(told("Said since", each) for each in message.said)
+                    known,
+                    told("Request", job.request or ""),
+                    *(told("Said since", each) for each in message.said),
+                    told("Now", "Call finish with the plan, if what you have been told is enough for it."),
                 ),
                 result=Planned,
                 about="Give the plan, or a question. Call it once.",
@@ -137,6 +142,7 @@ class Architect(Working):
                     told("What they were told to do", _prompts(Job.model_validate_json(change.job))),
                     told("Tasks that failed, and that you have to give again or to remove", change.failed),
                     *(told("Said since", each) for each in message.said),
+                    told("Now", "Call finish with the change, when you know why it is needed."),
                 ),
                 result=PlannedChange,
                 about="Give the change, a question, or why you give up. Call it once.",

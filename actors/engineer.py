@@ -147,6 +147,7 @@ class Engineer(Worker):
                 told("Others have changed these files since, and their changes must stay", protected),
                 told("Done so far", f"```diff\n{shortened(so_far, DIFF)}\n```" if so_far else ""),
                 told("It was sent back: mend this", feedback),
+                told("Now", "Change the files, and then call finish."),
             ),
             result=Engineered,
         )

@@ -105,6 +105,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
             told("Task of the change", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
             told("Criteria", assignment.criteria),
             told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
+            told("Now", "Write the tests that are missing, run them, and then call finish."),
         ),
         result=Proved,
         about="Say how it went. Call it once, when the tests are written and have run.",

@@ -54,6 +54,7 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
             told("The Engineer says", work.output[-4000:]),
             told("Linters have said", [f"{issue.file}:{issue.line}: {issue.message}" for issue in known[:50]]),
             told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
+            told("Now", "Call finish with the issues, or with none, if what you have been told is enough to judge."),
         ),
         result=Review,
         about="Give your review. Call it once, when you have seen all that you need.",

@@ -79,13 +79,14 @@ def held_to_calls(request: Request) -> Request:
 
 def _form(schema: dict[str, Any]) -> Any:
     """What stands where in a value, in a tenth of its schema's words; the schema itself holds the model to it."""
-    told: str = schema.get("description", "") or str(schema.get("type", ""))
+    told: str = schema.get("description", "")
     if fields := schema.get("properties"):
         return {name: _form(field) for name, field in fields.items()}
     items: dict[str, Any] = schema.get("items") or {}
-    if schema.get("type") == "array":
-        return [_form(items) if items.get("properties") else told]
-    return told
+    if items.get("properties"):
+        return [told, _form(items)] if told else [_form(items)]
+    told = told or str(schema.get("type", ""))
+    return [told] if schema.get("type") == "array" else told
 
 
 def _schema_of_call(tool: Tool) -> dict[str, Any]:

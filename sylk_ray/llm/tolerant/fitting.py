@@ -189,6 +189,8 @@ class _Fitting:
             if name in properties:
                 if each is None and name not in required and self._try(None, properties[name], place).problems:
                     self.repairs.append("null for what is left out")
+                elif name not in required and _repeats(each, properties[name]):
+                    self.repairs.append("description for a value")
                 else:
                     made[name] = self.fit(each, properties[name], place)
             elif more is False:
@@ -282,6 +284,12 @@ def _read_as(text: str, kind: str, is_item: Callable[[Any], bool]) -> list[tuple
     if kind == "array" and is_item(text):
         return [([text], "one for a list")]
     return []
+
+
+def _repeats(value: Any, schema: Any) -> bool:
+    """Whether a value only says what it should be: small models fill in so what they have nothing to say for."""
+    told = cast("Schema", schema).get("description") if isinstance(schema, dict) else None
+    return bool(told) and (value == told or value == [told])
 
 
 def _is(value: Any, kind: str) -> bool:

@@ -91,6 +91,19 @@ def test_all_that_is_wrong_is_told_at_once():
     assert [each.partition(":")[0] for each in told] == ["a", "d", "b"]
 
 
+def test_what_only_repeats_a_description_is_left_out_where_it_may_be():
+    told = {"type": "string", "description": "What to ask."}
+    schema = {
+        "type": "object",
+        "properties": {"ask": told, "must": told, "each": {"type": "array", "items": told, "description": "Some."}},
+        "required": ["must"],
+    }
+    fitted = fit({"ask": "What to ask.", "must": "What to ask.", "each": ["Some."]}, schema)
+    assert (fitted.value, fitted.problems) == ({"must": "What to ask."}, ())
+    assert fitted.repairs == ("description for a value",)
+    assert fit({"ask": "What?", "must": "x", "each": ["Some.", "b"]}, schema).repairs == ()
+
+
 def test_names_that_are_free_to_choose_are_not_corrected():
     schema = {"type": "object", "properties": {"path": TEXT}}
     assert fit({"paths": "a"}, schema).value == {"paths": "a"}
