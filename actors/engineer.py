@@ -153,7 +153,9 @@ class Engineer(Worker):
         )
         toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tools))
         done, outcome = await think_as(self, brief, matter, toolbox, ctx, check=check)
-        unfinished = [*done.unfinished, *([] if outcome.whole else [f"it was ended by a limit: {outcome.ended}"])]
+        # A small model that has nothing to say there says the same again.
+        left_undone = (each for each in done.unfinished if each.strip() != done.summary.strip())
+        unfinished = [*left_undone, *([] if outcome.whole else [f"it was ended by a limit: {outcome.ended}"])]
         await ctx.publish("engineer.result", task=brief.task, summary=done.summary, unfinished=unfinished)
         left = "".join(f"\nnot done: {each}" for each in unfinished)
         work = await committed(brief, base, f"{done.summary}{left}\n", ctx)

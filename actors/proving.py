@@ -94,18 +94,22 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         return "" if report.passed else _failing(done.command, report)
 
     def may_write(path: str) -> str:
-        return "" if is_test(path) else "you write tests, and this is none; the code is the Engineer's"
+        if is_test(path):
+            return ""
+        return f"you write tests, and this is none; the code is the Engineer's, and is there. Write tests{into}"
 
     before = await workspace.files(head)
+    near = tests_of(before, [each.path for each in work.changes])
+    into = f" into {near[0]}, or into a file beside it" if near else ""
     diff = await workspace.diff(work.base, head)
     matter = Matter(
         system=prompt("tester").text,
         task=all_told(
-            await surroundings(workspace, head, "", also=tests_of(before, [each.path for each in work.changes])),
+            await surroundings(workspace, head, "", also=near),
             told("Task of the change", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
             told("Criteria", assignment.criteria),
             told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
-            told("Now", "Write the tests that are missing, run them, and then call finish."),
+            told("Now", f"Write the tests that are missing{into}, run them, and then call finish."),
         ),
         result=Proved,
         about="Say how it went. Call it once, when the tests are written and have run.",

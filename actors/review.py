@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -20,6 +21,8 @@ from sylk_ray.tools.specs import Severity
 
 DIFF = 40_000
 """Characters of a change that are told at once; the files can be read besides."""
+_SENTENCE = 20
+"""Characters of a message that is more than a word or two."""
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read"})
 
 
@@ -46,22 +49,44 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
         return []
     assignment = brief.assignment
     diff = await workspace_of(brief, ctx).diff(work.base, work.commit)
+    task = all_told(
+        told("Task", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
+        told("Criteria", assignment.criteria),
+        told("The Engineer says", work.output[-4000:]),
+        told("Linters have said", [f"{issue.file}:{issue.line}: {issue.message}" for issue in known[:50]]),
+        told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
+        told("Now", "Call finish with the issues, or with none, if what you have been told is enough to judge."),
+    )
+
+    async def check(found: Review) -> str:
+        echo = next((each for each in found.issues if is_echo(each.message, task)), None)
+        if echo is None:
+            return ""
+        return (
+            f"this only repeats what you were told, and says of nothing that it is wrong: {echo.message}\n"
+            "Leave it out: when nothing is wrong finish with issues: []."
+        )
+
     matter = Matter(
         system=prompt("inspector").text,
-        task=all_told(
-            told("Task", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
-            told("Criteria", assignment.criteria),
-            told("The Engineer says", work.output[-4000:]),
-            told("Linters have said", [f"{issue.file}:{issue.line}: {issue.message}" for issue in known[:50]]),
-            told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
-            told("Now", "Call finish with the issues, or with none, if what you have been told is enough to judge."),
-        ),
+        task=task,
         result=Review,
         about="Give your review. Call it once, when you have seen all that you need.",
     )
     toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tool_context(brief, ctx, "inspector")))
-    found, _ = await think_as(worker, brief, matter, toolbox, ctx)
-    return [_issue(each) for each in found.issues]
+    found, _ = await think_as(worker, brief, matter, toolbox, ctx, check=check)
+    # Its last word at a limit was not checked.
+    return [_issue(each) for each in found.issues if not is_echo(each.message, task)]
+
+
+def is_echo(message: str, told: str) -> bool:
+    """Whether a finding is a sentence of what the model was told. A small one finds the criteria themselves."""
+    words = _words(message)
+    return len(words) >= _SENTENCE and f" {words} " in f" {_words(told)} "
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def _issue(found: Finding) -> Issue:

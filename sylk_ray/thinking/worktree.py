@@ -22,7 +22,7 @@ from sylk_ray.thinking.searching import lines_matching
 from sylk_ray.thinking.written import broken, numbered, without_numbers
 from sylk_ray.tools import ToolContext, perform
 from sylk_ray.tools.beneath import read_beneath
-from sylk_ray.tools.errors import ActionFailed
+from sylk_ray.tools.errors import ActionFailed, NothingChanged
 from sylk_ray.tools.files import is_binary, text_of
 from sylk_ray.tools.paths import files_matching, resolve
 from sylk_ray.tools.specs import Delete, Edit, Write
@@ -68,7 +68,7 @@ async def read_file(
         to_line: The last line; 0 for as many as are shown at once.
     """
     lines = (await asyncio.to_thread(_text, ctx.tools.worktree, path)).splitlines()
-    last = min(to_line or from_line + LINES - 1, len(lines))
+    last = min(to_line if to_line >= from_line else from_line + LINES - 1, len(lines))
     if from_line > max(len(lines), 1):
         raise InputError(f"{path} has {len(lines)} lines")
     shown = "\n".join(numbered(number, line) for number, line in enumerate(lines[from_line - 1 : last], from_line))
@@ -141,8 +141,10 @@ async def append_to_file(ctx: Bench, path: str, content: str) -> str:
     ctx.begin_write(path)
     before = await asyncio.to_thread(_text, ctx.tools.worktree, path)
     between = "" if not before or before.endswith("\n") else "\n"
-    added = content if content.endswith("\n") else f"{content}\n"
-    return await _changed(ctx, path, _as_edit(path, before, before + between + without_numbers(added)))
+    added = without_numbers(content if content.endswith("\n") else f"{content}\n")
+    if before.rstrip().endswith(added.strip()):
+        raise NothingChanged(f"nothing is added: {path} ends with that already", hint="go on with what is left to do")
+    return await _changed(ctx, path, _as_edit(path, before, before + between + added))
 
 
 @skill(domain="file_ops", needs=("filesystem.write",))

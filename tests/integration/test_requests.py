@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from sylk_ray.gateway.door import find_door
+from sylk_ray.llm.replay import key_of
 from tests.cluster import Runtime
 from tests.models import ModelServer, RoleScript, call
 from tests.unit.sessions.conftest import git, new_repository
@@ -189,6 +190,9 @@ async def test_a_cell_that_is_killed_twice_pays_for_no_call_twice(runtime, model
     assert ended.code == 0, ended
     assert len(model.script.requests("engineer")) == len(moves) == 10
     assert model.script.left == {}
+    # As the server has it, over all roles: each conversation was brought before it once.
+    asked = [key_of(each.request) for each in model.server.asked]
+    assert len(set(asked)) == len(asked) == 1 + 10 + 1 + 3
 
 
 def _running(part: str) -> set[int]:

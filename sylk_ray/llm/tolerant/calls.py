@@ -139,7 +139,7 @@ def _in_bare(text: str, tools: Collection[str], *, whole: bool) -> FoundCalls:
         try:
             read = read_json(text, start)
         except NotJson as problem:
-            if almost := _almost(text[start:], problem, tools):
+            if almost := _almost(text[start:], problem, tools, whole=whole):
                 return FoundCalls((*calls, *almost), "".join([*rest, text[end:start]]).strip())
             continue
         more = calls_of(read.value, tools, marked=False)
@@ -154,12 +154,14 @@ def _in_bare(text: str, tools: Collection[str], *, whole: bool) -> FoundCalls:
     return FoundCalls(tuple(calls), "".join(rest).strip())
 
 
-def _almost(body: str, problem: NotJson, tools: Collection[str]) -> list[FoundCall] | None:
+def _almost(body: str, problem: NotJson, tools: Collection[str], *, whole: bool = True) -> list[FoundCall] | None:
     """A call to a tool that there is, which cannot be read."""
     name = _name_in(body, tools)
     if not name:
         return None
     told = CUT.format(problem) if problem.cut else f"the call of {name} cannot be read: {problem}"
+    if not whole:
+        told = "the call is not complete: it was cut off at the limit of tokens. Write it again, and much shorter"
     return [FoundCall(name, {}, problem=told)]
 
 

@@ -465,3 +465,24 @@ async def test_each_is_told_of_the_files_that_its_task_names(world):
     assert "readme.md:\n```\n# Sums\n```" in told["engineer"]
     assert "tests/test_old.py" in told["engineer"]
     assert "total.py" in told["tester"].split("# Task")[0]
+
+
+async def test_an_inspector_that_only_repeats_what_it_was_told_has_found_nothing(world):
+    criterion = "An empty list gives the number zero."
+    echo = call("finish", issues=[{"severity": "error", "message": criterion.lower(), "file": "total.py"}])
+    merge = await world.run(
+        world.brief(f"{{prompt: Add up., criteria: ['{criterion}']}}"),
+        engineer=[WRITTEN, DONE],
+        inspector=[echo, APPROVED],
+        tester=TESTED,
+    )
+    assert isinstance(merge, MergeWork)
+    assert "this only repeats what you were told" in world.script.told("inspector", 2)[0]
+
+
+async def test_what_is_unfinished_is_not_what_was_done(world):
+    said = "total is there"
+    await world.run(
+        engineer=[WRITTEN, call("finish", summary=said, unfinished=[said])], inspector=[APPROVED], tester=TESTED
+    )
+    assert "not done" not in world.script.requests("inspector")[0].messages[0].text

@@ -232,3 +232,13 @@ async def test_a_list_that_a_call_is_about_cannot_be_left_out(server):
     await world.models.call("fast", Request(messages=(User("plan"),), tools=(Tool("plan", "Plan.", parameters),)))
     [schema] = server.asked[0].request.output_schema["anyOf"]
     assert schema["properties"]["arguments"]["required"] == ["summary", "tasks"]
+
+
+async def test_a_call_that_the_limit_of_tokens_cut_off_is_to_be_shorter(server):
+    server.pieces_for = lambda request: [
+        TextPiece('{"name": "read_file", "arguments": {"path": "a'),
+        StopPiece("length"),
+    ]
+    world = World(server, always_calls=True)
+    [cut] = (await world.models.call("fast", Request(messages=(User("look"),), tools=(READ,)))).calls
+    assert "cut off at the limit of tokens. Write it again, and much shorter" in cut.problem

@@ -40,6 +40,8 @@ async def test_what_is_added_comes_after_what_is_there(use, worktree):
     assert (await use("append_to_file", path="a.py", content="y = 2")).text == "edited a.py"
     assert (await use("append_to_file", path="a.py", content="\nz = 3\n")).text == "edited a.py"
     assert (worktree / "a.py").read_text() == "x = 1\ny = 2\n\nz = 3\n"
+    again = await use("append_to_file", path="a.py", content="z = 3")
+    assert (again.failed, "nothing is added: a.py ends with that already" in again.text) == (True, True)
     (worktree / "empty.py").write_text("")
     assert not (await use("append_to_file", path="empty.py", content="x = 1")).failed
     assert (worktree / "empty.py").read_text() == "x = 1\n"
@@ -108,6 +110,7 @@ async def test_a_long_file_is_read_in_parts(use, worktree):
     first = (await use("read_file", path="long.txt")).text
     assert first.endswith("... 600 more lines; ask for from_line=401")
     assert (await use("read_file", path="long.txt", from_line=999)).text == "  999 line 999\n 1000 line 1000"
+    assert (await use("read_file", path="long.txt", from_line=999, to_line=5)).text == "  999 line 999\n 1000 line 1000"
     assert (await use("read_file", path="long.txt", from_line=1001)).failed
 
 
