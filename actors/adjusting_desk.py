@@ -37,6 +37,9 @@ class AdjustingDesk(PlanningDesk):
     """Whoever changes a plan: it is sound before and after, and what is done stays done."""
 
     @abstractmethod
+    def _is_current(self, task: str, attempt: int) -> bool: ...
+
+    @abstractmethod
     def _enter_tasks(self) -> None: ...
 
     @abstractmethod

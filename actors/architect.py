@@ -11,7 +11,7 @@ from msgspec import Meta
 from pydantic import ValidationError
 
 from actors.knowledge_messages import ask_codebase
-from actors.planning_messages import Change, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
+from actors.planning_messages import Advise, Advised, Change, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
 from actors.skills.librarian import librarian_skills
 from actors.surroundings import surroundings
 from actors.thinking import all_told, think_as, told
@@ -72,6 +72,12 @@ class PlannedChange(msgspec.Struct, frozen=True):
     give_up: Annotated[str, Meta(description="Why no change of the plan would help, if none would.")] = ""
 
 
+class Advice(msgspec.Struct, frozen=True):
+    """What an Architect's model says to an Engineer's question."""
+
+    answer: Annotated[str, Meta(description="For the Engineer; empty when only a person can say it.")] = ""
+
+
 class Architect(Working):
     """Looks into the repository as the session's branch has it, and changes nothing."""
 
@@ -96,6 +102,21 @@ class Architect(Working):
             said = PlanFailed(record.job_id, message.round, ErrorRecord.of(error))
         await ctx.tell(orchestrator, said)
 
+    @handler()
+    async def advise(self, message: Advise, ctx: Context) -> None:
+        """Answer an Engineer's question, if the request and the repository do."""
+        advice = Advice()
+        try:
+            brief, job = _brief(message.record, message, ctx)
+            advice = await self.work(brief, self._advice(brief, job, message, ctx))
+        except Stopped:
+            return
+        except SylkError as error:
+            ctx.log.warning("a question of %s goes to a person: %s", message.task, error)
+        answer = advice.answer.strip()
+        said = Advised(message.task, message.attempt, message.question, answer)
+        await ctx.tell(ctx.address.beside("orchestrator", "main"), said)
+
     @handler(concurrent=True)
     async def stop_planning(self, message: StopPlanning, ctx: Context) -> None:
         """Whatever it is at."""
@@ -106,6 +127,9 @@ class Architect(Working):
         if isinstance(message, MakePlan):
             failed = PlanFailed(message.record.job_id, message.round, ErrorRecord.of(error))
             await ctx.tell(ctx.address.beside("orchestrator", "main"), failed)
+        elif isinstance(message, Advise):
+            said = Advised(message.task, message.attempt, message.question, "")
+            await ctx.tell(ctx.address.beside("orchestrator", "main"), said)
 
     async def _think(self, brief: Brief, job: Job, message: MakePlan, ctx: Context) -> Planned:
         async def check(planned: Planned) -> str:
@@ -150,6 +174,25 @@ class Architect(Working):
 
         words = "\n".join([job.request or "", change.why, *message.said])
         return await self._look_and_think(brief, words, matter, check, ctx)
+
+    async def _advice(self, brief: Brief, job: Job, message: Advise, ctx: Context) -> Advice:
+        def matter(known: str) -> Matter[Advice]:
+            return Matter(
+                system=prompt("architect_advice").text,
+                task=all_told(
+                    known,
+                    told("Request", job.request or job.description),
+                    told(f"Task {message.task}, as its Engineer was told", message.prompt),
+                    told("The Engineer asks", message.question),
+                ),
+                result=Advice,
+                about="Give the answer, or leave it empty when only a person can say it. Call it once.",
+            )
+
+        async def check(advice: Advice) -> str:
+            return ""
+
+        return await self._look_and_think(brief, message.question, matter, check, ctx)
 
     async def _look_and_think(
         self,
@@ -293,7 +336,7 @@ def _with_edges(text: str, planned: Planned) -> str:
     )
 
 
-def _brief(record: JobRecord, message: MakePlan, ctx: Context) -> tuple[Brief, Job]:
+def _brief(record: JobRecord, message: MakePlan | Advise, ctx: Context) -> tuple[Brief, Job]:
     directory = SessionDirectory(session_directory(ctx.settings.home, record.session_id))
     job = Job.model_validate_json(directory.job_of(record.job_id).read_bytes())
     job = job.model_copy(update={"tasks": {}})

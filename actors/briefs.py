@@ -13,8 +13,10 @@ from sylk_ray.pipelines.messages import CHECKS, Assignment, Brief, Check, Pipeli
 from sylk_ray.sessions import JobRecord
 
 
-def brief_of_task(job: Job, record: JobRecord, start: Start, waived: tuple[Check, ...] = ()) -> Brief:
-    """For one attempt of a task, which passes without the checks that are ``waived``."""
+def brief_of_task(
+    job: Job, record: JobRecord, start: Start, waived: tuple[Check, ...] = (), said: tuple[str, ...] = ()
+) -> Brief:
+    """For one attempt of a task, which passes without the checks that are ``waived``; a person has ``said`` that."""
     name = start.node.name
     task = job.tasks[name]
     assignment = Assignment(
@@ -24,6 +26,7 @@ def brief_of_task(job: Job, record: JobRecord, start: Start, waived: tuple[Check
         criteria=task.criteria,
         thinks=task.thinks,
         thinking=job.thinking,
+        may_ask=job.policy.approval == "ask",
         engineer=task.engineer,
         on_feedback=task.on_feedback,
         inspector=task.inspector,
@@ -33,7 +36,7 @@ def brief_of_task(job: Job, record: JobRecord, start: Start, waived: tuple[Check
     brief = _brief(
         job, record, name, assignment, start.attempt, start.parent_results, max_loops=max_loops, lane=task.lane
     )
-    return msgspec.structs.replace(brief, waived=waived)
+    return msgspec.structs.replace(brief, waived=waived, said=said)
 
 
 def brief_of_checks(job: Job, record: JobRecord, attempt: int, waived: tuple[Check, ...] = ()) -> Brief:

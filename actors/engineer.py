@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -16,18 +17,22 @@ from actors.skills.engineer import ENGINEER_SKILLS
 from actors.surroundings import surroundings
 from actors.thinking import all_told, think_as, told
 from sylk_ray.errors import SylkError
+from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Work, Worker
-from sylk_ray.pipelines.messages import EngineerDone, Implement, Inspect, SendBack
+from sylk_ray.pipelines.messages import EngineerDone, HelpWanted, Implement, Inspect, SendBack, WasHelped, WhatWasSaid
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import Loops
 from sylk_ray.skills import Permission
-from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, help_skill, prompt
 from sylk_ray.thinking.toolbox import shortened
 from sylk_ray.tools import ActionResult, perform, render, render_action
 from sylk_ray.tools.specs import Action
 
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "filesystem.write", "shell"})
+
+LOOKS_EVERY_S = 0.5
+"""For the answer to a question."""
 
 _ACTION: TypeAdapter[Action] = TypeAdapter(Action)
 
@@ -117,6 +122,17 @@ class Engineer(Worker):
             output += done.output
         return await committed(brief, base, output, ctx)
 
+    async def _helped(self, brief: Brief, question: str, ctx: Context) -> str:
+        """The answer to a question of the model, however long that takes."""
+        orchestrator = ctx.address.beside("orchestrator", "main")
+        await ctx.ask(orchestrator, HelpWanted(brief.task, brief.attempt, question), timeout=60)
+        while True:
+            with contextlib.suppress(DeliveryError):  # its cell may be being replaced
+                answer = await ctx.ask(orchestrator, WasHelped(brief.task, brief.attempt, question), timeout=10)
+                if answer is not None:
+                    return answer
+            await ctx.clock.sleep(LOOKS_EVERY_S)
+
     async def _think(
         self,
         brief: Brief,
@@ -147,12 +163,23 @@ class Engineer(Worker):
                 told("Others have changed these files since, and their changes must stay", protected),
                 told("Done so far", f"```diff\n{shortened(so_far, DIFF)}\n```" if so_far else ""),
                 told("It was sent back: mend this", feedback),
+                told("The person has said of this task", brief.said),
                 told("Now", "Change the files, and then call finish."),
             ),
             result=Engineered,
         )
-        toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tools))
-        done, outcome = await think_as(self, brief, matter, toolbox, ctx, check=check)
+        asking = [help_skill(lambda question: self._helped(brief, question, ctx))] if assignment.may_ask else []
+        toolbox = Toolbox([*IN_A_WORKTREE, *asking], GRANTED, Bench(tools))
+        seen = 0
+
+        async def hear(number: int) -> list[str]:
+            nonlocal seen
+            pipeline, wanted = ctx.address.beside("pipeline"), WhatWasSaid(brief.attempt, seen)
+            heard = await ctx.step(f"hear {number}", ctx.ask, pipeline, wanted, result=list[str])
+            seen += len(heard)
+            return heard
+
+        done, outcome = await think_as(self, brief, matter, toolbox, ctx, check=check, hear=hear)
         # A small model that has nothing to say there says the same again.
         left_undone = (each for each in done.unfinished if each.strip() != done.summary.strip())
         unfinished = [*left_undone, *([] if outcome.whole else [f"it was ended by a limit: {outcome.ended}"])]

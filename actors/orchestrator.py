@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from actors.adjusting_desk import AdjustingDesk
 from actors.admission import Admission
 from actors.briefs import brief_of_checks, brief_of_task
+from actors.help_desk import HelpDesk
 from actors.job_messages import (
     Admitted,
     Begin,
@@ -71,7 +71,7 @@ _SAID = (
 """What people say: a fault of that is theirs to hear of, and no end of the job."""
 
 
-class Orchestrator(AdjustingDesk):
+class Orchestrator(HelpDesk):
     """One job at a time. All decisions are the scheduler's; this carries them out and reports what came of them."""
 
     role = "orchestrator"
@@ -444,7 +444,13 @@ class Orchestrator(AdjustingDesk):
             self._scheduler.node_began(task, message.attempt, ctx.clock.now())
             start = next(each for each in self._scheduler.in_flight() if each.node.name == task)
             assert isinstance(start, Start)
-            brief = brief_of_task(self._job, self._ledger.record, start, self.state.waived.get(task, ()))
+            brief = brief_of_task(
+                self._job,
+                self._ledger.record,
+                start,
+                self.state.waived.get(task, ()),
+                self.state.prompted.get(task, ()),
+            )
             self._set_alarm()
         self._note_state()
         hooks = runtime_hooks(ctx.settings.hooks)

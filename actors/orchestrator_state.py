@@ -45,8 +45,21 @@ class Planning(msgspec.Struct, frozen=True):
     rejected: list[Rejected] = []
     plan: str = ""
     """The one that waits for approval, as a person reads it."""
+    number: int = 0
+    """Which of the job's plans is being made."""
     change: WantedChange | None = None
     """None for the first plan of a job, before which nothing begins."""
+
+
+class Help(msgspec.Struct, frozen=True):
+    """A question of a task's Engineer. ``answer`` is None while nobody has said anything to it."""
+
+    task: str
+    attempt: int
+    question: str
+    asking: str = ""
+    """Under which a person is asked."""
+    answer: str | None = None
 
 
 class OrchestratorState(msgspec.Struct):
@@ -70,6 +83,10 @@ class OrchestratorState(msgspec.Struct):
     """The attempts that FairShare has let in and that have not ended."""
     waived: dict[str, tuple[Check, ...]] = {}
     """The checks that a person has let tasks pass without."""
+    prompted: dict[str, tuple[str, ...]] = {}
+    """What a person has told tasks' Engineers."""
+    helps: list[Help] = []
+    """What Engineers have asked."""
     planning: Planning | None = None
     """None once the tasks are there and may be begun."""
     planned: str = ""

@@ -28,11 +28,13 @@ from sylk_ray.pipelines.messages import (
     StartPipeline,
     StopPipeline,
     TaskStatus,
+    TellEngineer,
     Test,
     TesterDone,
     Waive,
     WaiveCheck,
     WhatIsWaived,
+    WhatWasSaid,
     WorkerFailed,
 )
 from sylk_ray.pipelines.worker import kill_left_over, workspace_of
@@ -48,6 +50,8 @@ class PipelineState(msgspec.Struct):
     life: Lifecycle = msgspec.field(default_factory=Lifecycle)
     stopped: int = 0
     """The last attempt that was stopped: neither it nor one before it may begin any more."""
+    said: list[str] = []
+    """What a person has told the Engineer of this attempt."""
 
 
 class PipelineAgent(Agent[PipelineState]):
@@ -68,6 +72,7 @@ class PipelineAgent(Agent[PipelineState]):
         """Make a worktree and set the Engineer to work; the session's checks begin with the Inspector."""
         brief = self.state.brief = message.brief
         self.state.life = Lifecycle()
+        self.state.said = []
         base = await self._open(brief, ctx)
         if base is None:
             return
@@ -154,6 +159,18 @@ class PipelineAgent(Agent[PipelineState]):
         self.state.brief = msgspec.structs.replace(brief, waived=(*brief.waived, message.check))
         await ctx.tell_direct(ctx.address.beside(message.check), WaiveCheck(message.attempt))
 
+    @handler()
+    async def tell_engineer(self, message: TellEngineer, ctx: Context) -> None:
+        """Keep it until the Engineer asks."""
+        if self._current(message.attempt):
+            self.state.said = [*self.state.said, message.text]
+
+    @handler(concurrent=True)
+    async def what_was_said(self, message: WhatWasSaid, ctx: Context) -> list[str]:
+        """For the Engineer, before it goes on."""
+        brief = self.state.brief
+        return self.state.said[message.after :] if brief is not None and brief.attempt == message.attempt else []
+
     @handler(concurrent=True)
     async def what_is_waived(self, message: WhatIsWaived, ctx: Context) -> int:
         """For one of the checks that has come to life anew, and knows nothing."""
@@ -193,7 +210,7 @@ class PipelineAgent(Agent[PipelineState]):
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """An error nobody foresaw fails the attempt: the orchestrator always hears."""
-        if isinstance(message, DescribeTask | WhatIsWaived):
+        if isinstance(message, DescribeTask | WhatIsWaived | WhatWasSaid):
             return  # whoever asked has the error
         if isinstance(message, StartPipeline):
             self.state.brief, self.state.life = message.brief, Lifecycle()

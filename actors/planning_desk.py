@@ -23,6 +23,8 @@ from sylk_ray.sessions.records import Asking, ErrorRecord
 
 MOST_ROUNDS = 10
 NOBODY = "nobody"
+ARCHITECT = "architect"
+"""Who asks a person about plans; what others ask is about their tasks."""
 
 
 class NotAsked(InputError):
@@ -34,7 +36,6 @@ class NotAsked(InputError):
 class PlanningDesk(TaskDesk):
     """Planning is a part of the job: it is followed, paused, suspended and cancelled with it."""
 
-    _job: Job
     _reports: JobReports
 
     @abstractmethod
@@ -53,6 +54,10 @@ class PlanningDesk(TaskDesk):
 
     @abstractmethod
     def _set_alarm(self) -> None: ...
+
+    @abstractmethod
+    async def _person_helped(self, asking: Asking, answer: str, who: str, ctx: Context) -> None:
+        """A person has answered somebody else's question, or has not (an empty answer)."""
 
     @abstractmethod
     def _situation(self, wanted: WantedChange) -> Change:
@@ -79,6 +84,7 @@ class PlanningDesk(TaskDesk):
         # All tasks of a record may be many; what the Architect needs of them is in the situation.
         record = msgspec.structs.replace(record, tasks={})
         self.state.plans += 1
+        self.state.planning = msgspec.structs.replace(planning, number=self.state.plans)
         await ctx.tell(_architect(ctx), MakePlan(record, self.state.plans, _said(planning), change))
 
     @handler()
@@ -119,8 +125,7 @@ class PlanningDesk(TaskDesk):
     async def decide(self, message: Decide, ctx: Context) -> JobRecord:
         """What a person says to what they are asked."""
         asking = next((each for each in self._asking if each.id == message.asking), None)
-        planning = self.state.planning
-        if asking is None or planning is None:
+        if asking is None:
             raise Refused(NotAsked(f"nothing is asked under {message.asking} any more", hint="see `sylk inbox`"))
         if (message.decision == "answer") is not (asking.kind == "question") and message.decision != "deny":
             way = "answer" if asking.kind == "question" else "approve` or `sylk deny"
@@ -128,7 +133,12 @@ class PlanningDesk(TaskDesk):
         if message.decision == "answer" and not message.text.strip():
             raise Refused(NotAsked("an empty answer says nothing", hint='sylk answer ID "..."'))
         await self._decided(asking, message.decision, message.text, message.who, ctx)
-        if message.decision == "approve":
+        planning = self.state.planning
+        if asking.by != ARCHITECT:
+            await self._person_helped(asking, message.text.strip(), message.who or "a person", ctx)
+        elif planning is None:
+            ctx.log.warning("%s was decided, and is not planned about any more", asking.id)
+        elif message.decision == "approve":
             await self._carry_plan_out(message.who, ctx)
         elif message.decision == "answer":
             answers = [*planning.answers, (asking.text, message.text.strip())]
@@ -142,17 +152,19 @@ class PlanningDesk(TaskDesk):
             await self._planned_nothing(JobState.CANCELLED, denied, ctx)
         return self._ledger.record
 
-    async def _ask_person(self, kind: Literal["plan", "question"], text: str, ctx: Context) -> None:
+    async def _ask_person(self, kind: Literal["plan", "question"], text: str, ctx: Context, by: str = ARCHITECT) -> str:
         now = ctx.clock.now()
         until = now + self._job.policy.answer_within_s
-        asking = Asking(id=f"a-{secrets.token_hex(3)}", kind=kind, text=text, by="architect", at=now, until=until)
-        self._ledger.change(asking=[asking], waiting=f"for an answer: sylk inbox ({asking.id})")
+        asking = Asking(id=f"a-{secrets.token_hex(3)}", kind=kind, text=text, by=by, at=now, until=until)
+        self._ledger.change(asking=[*self._asking, asking], waiting=f"for an answer: sylk inbox ({asking.id})")
         self._asked_changed()
         await ctx.publish("person.asked", id=asking.id, asked=asking.kind, text=text, role=asking.by, until=until)
+        return asking.id
 
     async def _decided(self, asking: Asking, decision: str, text: str, who: str, ctx: Context) -> None:
         left = [each for each in self._asking if each.id != asking.id]
-        self._ledger.change(asking=left, waiting="")
+        waiting = f"for an answer: sylk inbox ({left[0].id})" if left else ""
+        self._ledger.change(asking=left, waiting=waiting)
         self._asked_changed()
         await ctx.publish("person.decided", id=asking.id, asked=asking.kind, decision=decision, text=text, who=who)
 
@@ -193,7 +205,9 @@ class PlanningDesk(TaskDesk):
         late = [each for each in self._asking if each.until <= ctx.clock.now()]
         for asking in late:
             await self._decided(asking, "deny", "nobody answered in time", NOBODY, ctx)
-        if late:
+            if asking.by != ARCHITECT:
+                await self._person_helped(asking, "", NOBODY, ctx)
+        if any(asking.by == ARCHITECT for asking in late):
             within = f"{self._job.policy.answer_within_s:g} s"
             hint = "`sylk submit --yes` approves plans; `policy: {answer_within_s: ...}` waits longer"
             error = ErrorRecord("not_answered", f"nobody answered within {within}", hint)
@@ -204,7 +218,7 @@ class PlanningDesk(TaskDesk):
         planning, self.state.planning = self.state.planning, None
         self._ledger.change(asking=[], waiting="")
         if planning is not None:
-            stop = StopPlanning(self.state.plans)
+            stop = StopPlanning(planning.number)
             stopping = asyncio.create_task(ctx.ask(_architect(ctx), stop, timeout=30))
             stopping.add_done_callback(lambda task: task.cancelled() or task.exception())
 
@@ -221,7 +235,8 @@ class PlanningDesk(TaskDesk):
         planning = self.state.planning
         if planning is None or not self.state.running or self._ledger.record.job_id != job_id:
             return None
-        return planning if self.state.plans == round_ and not planning.plan and not self._asking else None
+        waits = any(each.by == ARCHITECT for each in self._asking)
+        return planning if planning.number == round_ and not planning.plan and not waits else None
 
 
 def _round(planning: Planning) -> int:

@@ -156,3 +156,30 @@ class RequestPlanChange(Request[JobRecord], frozen=True):
     reason: str
     context: dict[str, Any] = {}
     who: str = ""
+
+
+class Advise(Message, frozen=True):
+    """An Engineer has a question about its task. ``round`` counts as that of MakePlan."""
+
+    flow = said_by("orchestrator", to="architect")
+    spec = ("ENGINEER_CLARIFY",)
+
+    record: JobRecord
+    round: int
+    task: str
+    attempt: int
+    question: str
+    prompt: str
+    """What the task was told to do."""
+
+
+class Advised(Message, frozen=True):
+    """What the Architect says to it; empty when a person has to say it."""
+
+    flow = said_by("architect", to="orchestrator")
+    spec = ("ARCHITECT_CLARIFY_RESPONSE",)
+
+    task: str
+    attempt: int
+    question: str
+    answer: str

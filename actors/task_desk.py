@@ -10,8 +10,9 @@ from actors.orchestrator_state import OrchestratorState
 from actors.task_views import describe_task, task_data
 from sylk_ray.dag import Decision, NodeState, Scheduler
 from sylk_ray.errors import InputError
+from sylk_ray.jobs import Job
 from sylk_ray.messaging import DeliveryError
-from sylk_ray.pipelines.messages import CHECKS, Check, DescribeTask, TaskStatus, Waive
+from sylk_ray.pipelines.messages import CHECKS, Check, DescribeTask, TaskStatus, TellEngineer, Waive
 from sylk_ray.routing import find_task
 from sylk_ray.runtime import Context, Refused, handler
 from sylk_ray.runtime.leases import FAIR_SHARE, GetPlace
@@ -46,6 +47,7 @@ class TaskDesk(Conversant[OrchestratorState]):
     """Half of the orchestrator: it takes a person's word about one task, and passes it on to the task's pipeline if
     that is at work. What it promises holds for later attempts too, and is in the journal before it is answered."""
 
+    _job: Job
     _ledger: JobLedger
     _scheduler: Scheduler
 
@@ -129,8 +131,19 @@ class TaskDesk(Conversant[OrchestratorState]):
 
     @handler()
     async def prompt(self, message: UserTaskPrompt, ctx: Context) -> Heard:
-        """For an Engineer that thinks."""
-        raise self._declared(message.task, "a prompt")
+        """For an Engineer that thinks: it hears it before it goes on, and in every later attempt."""
+        name, record = self._at_work(message.task)
+        if name == CHECKS or "engineer" not in self._job.tasks[name].thinks:
+            raise self._declared(message.task, "a prompt")
+        text = message.text.strip()
+        if not text:
+            raise Refused(InputError("there is nothing in it to hear", hint='/task NAME prompt "..."'))
+        # One that was not let in yet finds it in its brief.
+        if (name, record.attempts) in self.state.admitted:
+            await ctx.tell(ctx.address.beside("pipeline", name), TellEngineer(record.attempts, text))
+        self.state.prompted = {**self.state.prompted, name: (*self.state.prompted.get(name, ()), text)}
+        await self._told(name, "prompt", one_line(text), ctx)
+        return Heard(f"{name}'s Engineer hears it at its next step", {"task": name})
 
     @handler()
     async def hand_off(self, message: UserTriggerHandoff, ctx: Context) -> Heard:

@@ -16,7 +16,7 @@ from sylk_ray.llm import Meter, Reply, Request
 from sylk_ray.pipelines import Brief, Working
 from sylk_ray.runtime import Context
 from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think
-from sylk_ray.thinking.loop import Check
+from sylk_ray.thinking.loop import Check, Hear
 
 if TYPE_CHECKING:
     from sylk_ray.llm import Models
@@ -53,8 +53,10 @@ async def think_as(
     ctx: Context,
     *,
     check: Check[ResultT] | None = None,
+    hear: Hear | None = None,
 ) -> tuple[ResultT, Outcome[ResultT]]:
-    """The result, and how it was come by. Raises NoResult, and what asking a model raises."""
+    """The result, and how it was come by. ``hear`` is asked before each call for what a person says meanwhile. Raises
+    NoResult, and what asking a model raises."""
     role, models = worker.role, models_of(ctx)
     # Also before anything is done: without a model there is no need to begin.
     window = models.window(role)
@@ -103,7 +105,7 @@ async def think_as(
         # What is looked at may be another thing by the time that the handler is run again.
         return await ctx.step("check", check, result, result=str) if check is not None else ""
 
-    outcome = await think(matter, toolbox, ask=ask, use=use, limits=limits, window=window, check=checked)
+    outcome = await think(matter, toolbox, ask=ask, use=use, limits=limits, window=window, check=checked, hear=hear)
     await ctx.publish(
         "thinking.ended",
         task=brief.task,

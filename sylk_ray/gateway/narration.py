@@ -232,6 +232,8 @@ _TELLERS: dict[str, Callable[[Data], list[str]]] = {
     "plan.made": _plan_made,
     "person.asked": _asked,
     "person.decided": _decided,
+    "engineer.asks": lambda data: [f"the Engineer asks: {data['question']}"],
+    "engineer.helped": lambda data: [f"answered by {data['by']}: {data['answer']}"],
     "engineer.result": _engineered,
     "tester.tests": _proved,
     "thinking.ended": _thought,

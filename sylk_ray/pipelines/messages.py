@@ -37,6 +37,8 @@ class Assignment(Spec):
     thinks: tuple[str, ...] = ()
     """The roles whose model does their part, or what is left of it after what is declared."""
     thinking: Thinking = Thinking()
+    may_ask: bool = False
+    """Whether its Engineer's model may ask for help, for which a person may have to be waited for."""
     engineer: tuple[Action, ...] = ()
     on_feedback: tuple[Action, ...] = ()
     inspector: Inspection | None = None
@@ -66,6 +68,8 @@ class Brief(msgspec.Struct, frozen=True):
     """For the session's checks: the commit that the session started from."""
     waived: tuple[Check, ...] = ()
     """The checks that a person has let the task pass without."""
+    said: tuple[str, ...] = ()
+    """What a person has told its Engineer before the attempt."""
 
     @property
     def assignment(self) -> Assignment:
@@ -151,6 +155,50 @@ class Waive(Message, frozen=True):
 
     attempt: int
     check: Check
+
+
+class TellEngineer(Message, frozen=True):
+    """A person's words for the Engineer of an attempt; it hears them before it asks its model the next time."""
+
+    flow = said_by("orchestrator", to="pipeline")
+    spec = ("USER_TASK_PROMPT",)
+
+    attempt: int
+    text: str
+
+
+class WhatWasSaid(Request[list[str]], frozen=True):
+    """Engineer to its pipeline: what has a person said during this attempt, after the first so many?"""
+
+    flow = said_by("engineer", to="pipeline")
+    remembered = False
+
+    attempt: int
+    after: int = 0
+
+
+class HelpWanted(Request[None], frozen=True):
+    """Engineer to the orchestrator: its model has a question, and goes on when it is answered. Asked again, it is the
+    same question."""
+
+    flow = said_by("engineer", to="orchestrator")
+    spec = ("ENGINEER_CLARIFY",)
+
+    task: str
+    attempt: int
+    question: str
+
+
+class WasHelped(Request[str | None], frozen=True):
+    """Engineer to the orchestrator: what is the answer? None while there is none."""
+
+    flow = said_by("engineer", to="orchestrator")
+    spec = ("ARCHITECT_CLARIFY_RESPONSE",)
+    remembered = False
+
+    task: str
+    attempt: int
+    question: str
 
 
 class TaskStatus(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ after a crash the same conversation goes on where it was. The loop itself keeps 
 is given the same replies. It knows no agent, no Ray and no provider. A tool is a skill (``sylk_ray.skills``).
 """
 
+from sylk_ray.thinking.helping import help_skill
 from sylk_ray.thinking.loop import think
 from sylk_ray.thinking.model import Ended, Matter, Outcome, ThinkingLimits
 from sylk_ray.thinking.prompts import Prompt, prompt
@@ -33,6 +34,7 @@ __all__ = [
     "Prompt",
     "ThinkingLimits",
     "Toolbox",
+    "help_skill",
     "prompt",
     "think",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Generic
 
 import msgspec
@@ -23,6 +23,9 @@ Use = Callable[[str, str, Mapping[str, Any]], Awaitable[Answer]]
 Check = Callable[[ResultT], Awaitable[str]]
 """What is wrong with a result, for the model; empty when it will do."""
 
+Hear = Callable[[int], Awaitable[Sequence[str]]]
+"""What others have said meanwhile, for the model to know before its next reply; the number as in ``Ask``."""
+
 _CUT_OFF = "Your reply was cut off at its limit of tokens. Say less at once: write large files in parts."
 
 
@@ -35,12 +38,13 @@ async def think(
     limits: ThinkingLimits | None = None,
     window: int | None = None,
     check: Check[ResultT] | None = None,
+    hear: Hear | None = None,
     now: Callable[[], float] = time.monotonic,
 ) -> Outcome[ResultT]:
     """Until the model gives a result that ``check`` finds right, or a limit is reached; then it is asked for the result
     once more, with no other tool. ``window`` is the tokens that the model can read. Raises what ``ask`` and ``use``
     raise."""
-    thinking = _Thinking(matter, toolbox, ask, use, limits or ThinkingLimits(), Window(window), check, now)
+    thinking = _Thinking(matter, toolbox, ask, use, limits or ThinkingLimits(), Window(window), check, hear, now)
     return await thinking.run()
 
 
@@ -54,6 +58,7 @@ class _Thinking(Generic[ResultT]):
         limits: ThinkingLimits,
         window: Window,
         check: Check[ResultT] | None,
+        hear: Hear | None,
         now: Callable[[], float],
     ) -> None:
         self._matter = matter
@@ -63,6 +68,7 @@ class _Thinking(Generic[ResultT]):
         self._limits = limits
         self._window = window
         self._check = check
+        self._hear = hear
         self._now = now
         self._began = now()
         self._turns: list[Turn] = [User(matter.task)]
@@ -95,6 +101,8 @@ class _Thinking(Generic[ResultT]):
 
     async def _reply(self, tools: tuple[Tool, ...], choice: str = "auto") -> Reply:
         self._asked += 1
+        heard = await self._hear(self._asked) if self._hear is not None else ()
+        self._turns += [User(f"The person says meanwhile: {text}") for text in heard]
         turns = self._window.fit(self._turns)
         request = Request(system=self._matter.system, messages=tuple(turns), tools=tools, tool_choice=choice)
         reply = await self._ask(self._asked, request)

@@ -24,6 +24,7 @@ from sylk_ray.pipelines.messages import (
     PipelineStopped,
     StartPipeline,
     StopPipeline,
+    TellEngineer,
 )
 from sylk_ray.runtime import (
     Agent,
@@ -41,11 +42,12 @@ from sylk_ray.sessions.messages import JobEnded, JobProgress
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Workspace
 from tests.models import ModelServer, RoleScript, call
+from tests.unit.actors import SESSION
 from tests.unit.actors.test_thinking import Door
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git, new_repository
 
-ORCHESTRATOR = Address("s", "orchestrator", "main")
+ORCHESTRATOR = Address(SESSION, "orchestrator", "main")
 GUIDE = Address(SHARED, "guide", "main")
 PERSON = Address(SHARED, "gateway", "main")
 TASK = {"name": "add_total", "prompt": "Write total.py.", "criteria": ["it adds up"]}
@@ -77,6 +79,7 @@ class FakePipeline(Agent[None]):
     role = "pipeline"
     started: list[StartPipeline] = []
     stopped: list[str] = []
+    told: list[TellEngineer] = []
 
     @handler(concurrent=True)
     async def start(self, message: StartPipeline, ctx: Context) -> None:
@@ -86,6 +89,10 @@ class FakePipeline(Agent[None]):
     async def stop(self, message: StopPipeline, ctx: Context) -> None:
         self.stopped.append(ctx.address.name)
         await ctx.tell(ORCHESTRATOR, PipelineStopped(ctx.address.name, message.attempt))
+
+    @handler(concurrent=True)
+    async def tell(self, message: TellEngineer, ctx: Context) -> None:
+        self.told.append(message)
 
     @handler(concurrent=True)
     async def say(self, message: PipelineSays, ctx: Context) -> None:
@@ -109,7 +116,7 @@ class World:
         self.journals = MemoryJournals()
         self.script = RoleScript()
         self.server = ModelServer(answer=lambda request: self.script(request))
-        self.workspace = Workspace(home, "s", "demo", repo)
+        self.workspace = Workspace(home, SESSION, "demo", repo)
 
     async def start(self) -> None:
         agents = (Orchestrator, Architect, FakePipeline, FakeGuide, FakeRouter, FakeFleet)
@@ -125,7 +132,7 @@ class World:
         self.host.leases = OpenDoor()  # type: ignore[assignment]
         self.host.directory.learn(GUIDE, "a")
         transport.join("a", self.host.receive)
-        await self.host.open_session(SessionBinding("s", "a"))
+        await self.host.open_session(SessionBinding(SESSION, "a"))
 
     async def submit(
         self, policy: dict[str, Any] | None = None, job: dict[str, Any] | None = None, **moves: Any
@@ -134,7 +141,7 @@ class World:
         given = {"name": "j", "request": "Add up numbers.", "repo": str(self.repo), "policy": policy or {}}
         job_ = Job.model_validate({**given, **(job or {})})
         base = git(self.repo, "rev-parse", "HEAD")
-        record = JobRecord("j-1", "j", "s", "demo", str(self.repo), "sylk/demo", JobState.PREPARED, 0.0, base)
+        record = JobRecord("j-1", "j", SESSION, "demo", str(self.repo), "sylk/demo", JobState.PREPARED, 0.0, base)
         path = self.workspace.directory.job_of("j-1")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(job_.model_dump_json())
@@ -181,10 +188,10 @@ class World:
         await self.started(task, attempt)
         await self._report(task, MergeWork(task, attempt, None, Loops(), PipelineResult()))
 
-    async def fail(self, task: str, why: str = "it does not work", attempt: int = 1) -> None:
+    async def fail(self, task: str, why: str = "it does not work", attempt: int = 1, retryable: bool = False) -> None:
         await self.started(task, attempt)
         error = ErrorRecord("tests_failed", why)
-        await self._report(task, PipelineFailed(task, attempt, error, Loops(), retryable=False))
+        await self._report(task, PipelineFailed(task, attempt, error, Loops(), retryable=retryable))
 
     async def passed(self, attempt: int = 1) -> None:
         """The session's checks."""
@@ -192,7 +199,7 @@ class World:
         await self._report(CHECKS, ChecksPassed(Loops()))
 
     async def _report(self, task: str, told: MergeWork | PipelineFailed | ChecksPassed) -> None:
-        await self.host.tell(ORCHESTRATOR, Address("s", "pipeline", task), PipelineSays(told), timeout=10)
+        await self.host.tell(ORCHESTRATOR, Address(SESSION, "pipeline", task), PipelineSays(told), timeout=10)
 
     async def wish(self, message: Any) -> JobRecord:
         """A person's, to the orchestrator."""
@@ -217,6 +224,7 @@ async def opened(tmp_path: Path) -> AsyncGenerator[World]:
     FakeGuide.known.clear()
     FakePipeline.started.clear()
     FakePipeline.stopped.clear()
+    FakePipeline.told.clear()
     made = World(tmp_path / "home", new_repository(tmp_path / "repo", {"readme.md": "# Sums\n"}))
     await made.workspace.create(git(made.repo, "rev-parse", "HEAD"))
     await made.start()

@@ -18,6 +18,7 @@ from sylk_ray.jobs import Adjustment, CannotAdjust, Job
 from sylk_ray.pipelines.messages import CHECKS
 from sylk_ray.sessions import JobState
 from tests.models import call
+from tests.unit.actors import SESSION
 from tests.unit.sessions.conftest import git
 
 from .planning import GUIDE, ORCHESTRATOR, TASK, FakePipeline, World, opened
@@ -145,7 +146,7 @@ async def test_a_changed_plan_survives_its_orchestrator(world):
     await world.started("a")
     await world.wish(AdjustPlan([change("add_node", "c", **TRUE), change("remove_node", "b")]))
     world.die(ORCHESTRATOR)
-    await world.host.recover_session("s")
+    await world.host.recover_session(SESSION)
     await world.succeed("a")
     await world.succeed("c")
     record = await world.ended()
@@ -269,7 +270,7 @@ async def test_an_orchestrator_that_dies_while_its_plan_is_mended_goes_on(world)
     await world.fail("add_total")
     asked = await world.until("person.asked", 2)
     world.die(ORCHESTRATOR)
-    await world.host.recover_session("s")
+    await world.host.recover_session(SESSION)
     await world.decide("approve", asking=asked["id"])
     await world.succeed("add_total", 2)
     await world.succeed("use_total")

@@ -30,6 +30,7 @@ from sylk_ray.pipelines.messages import (
     DescribeTask,
     Feedback,
     FinishStopping,
+    HelpWanted,
     InspectorDone,
     MergeWork,
     PipelineFailed,
@@ -39,6 +40,7 @@ from sylk_ray.pipelines.messages import (
     StopPipeline,
     TaskStatus,
     Waive,
+    WasHelped,
     Work,
 )
 from sylk_ray.runtime import (
@@ -56,10 +58,11 @@ from sylk_ray.runtime import (
 from sylk_ray.runtime.outbox import mail_of
 from sylk_ray.sessions.records import Loops
 from sylk_ray.sessions.workspace import Workspace
+from tests.unit.actors import SESSION
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git, new_repository
 
-PIPELINE, ORCHESTRATOR = Address("s", "pipeline", "a"), Address("s", "orchestrator", "main")
+PIPELINE, ORCHESTRATOR = Address(SESSION, "pipeline", "a"), Address(SESSION, "orchestrator", "main")
 
 
 class HeardState(msgspec.Struct):
@@ -88,6 +91,14 @@ class Recorder(Agent[HeardState]):
     async def merge(self, message: MergeWork, ctx: Context) -> None:
         self.heard.append(message)
 
+    @handler()
+    async def help_wanted(self, message: HelpWanted, ctx: Context) -> None:
+        self.heard.append(message)
+
+    @handler(concurrent=True)
+    async def was_helped(self, message: WasHelped, ctx: Context) -> str | None:
+        return f"No: {message.question}"
+
 
 class OpenDoor:
     """In the place of FairShare: everyone may go on."""
@@ -115,7 +126,7 @@ async def host(tmp_path):
     )
     host.leases = OpenDoor()  # type: ignore[assignment]
     transport.join("a", host.receive)
-    await host.open_session(SessionBinding("s", "a"))
+    await host.open_session(SessionBinding(SESSION, "a"))
     yield host
     await host.stop(grace_s=0)
 
@@ -127,7 +138,7 @@ def repo(tmp_path) -> Path:
 
 @pytest.fixture
 async def workspace(tmp_path, repo) -> Workspace:
-    workspace = Workspace(tmp_path / "home", "s", "demo", repo)
+    workspace = Workspace(tmp_path / "home", SESSION, "demo", repo)
     await workspace.create(git(repo, "rev-parse", "HEAD"))
     return workspace
 
@@ -136,7 +147,7 @@ async def workspace(tmp_path, repo) -> Workspace:
 def brief(workspace, repo) -> Brief:
     job = load_job("name: j\ntasks:\n  a: {engineer: [{run: 'sleep 979'}]}\n", source="job.yaml")
     return Brief(
-        session="s",
+        session=SESSION,
         session_name="demo",
         repo=str(repo),
         task="a",
@@ -166,7 +177,7 @@ async def test_an_attempt_that_is_stopped_before_it_is_started_never_begins(host
 
 async def test_it_is_stopped_as_well_when_the_start_was_not_handled_before_its_cell_died(host, brief, workspace):
     """The journal as a kill left it: the wish to stop was taken, the start before it not yet."""
-    journal = host.journal_of("s")
+    journal = host.journal_of(SESSION)
     envelopes = [
         Envelope(host.next_id(), ORCHESTRATOR, PIPELINE, StartPipeline(brief)),
         Envelope(host.next_id(), PIPELINE, PIPELINE, FinishStopping(1)),
@@ -174,7 +185,7 @@ async def test_it_is_stopped_as_well_when_the_start_was_not_handled_before_its_c
     for envelope in envelopes:
         await journal.commit(Transaction(envelope.source, host.next_id(), outgoing=(mail_of(envelope),)))
 
-    await host.recover_session("s")
+    await host.recover_session(SESSION)
 
     await until_heard(PipelineStopped)
     await asyncio.sleep(0.3)
@@ -251,7 +262,7 @@ async def test_a_tester_that_died_knows_again_that_it_is_waived(host, brief, wor
     slot = host._slots.pop(PIPELINE.beside("tester"))
     for task in slot.tasks():
         task.cancel()
-    await host.recover_session("s")
+    await host.recover_session(SESSION)
     await until_heard(MergeWork)
 
 

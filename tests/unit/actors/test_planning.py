@@ -16,6 +16,7 @@ from actors.planning_desk import NotAsked
 from sylk_ray.jobs import Job
 from sylk_ray.sessions import JobState
 from tests.models import call
+from tests.unit.actors import SESSION
 
 from .planning import GUIDE, ORCHESTRATOR, PLAN, TASK, FakeGuide, FakePipeline, World, opened
 
@@ -185,7 +186,7 @@ async def test_an_orchestrator_that_dies_while_a_person_is_asked_goes_on(world):
     slot = world.host._slots.pop(ORCHESTRATOR)
     for task in slot.tasks():
         task.cancel()
-    await world.host.recover_session("s")
+    await world.host.recover_session(SESSION)
     await world.decide("approve")
     assert (await world.started()).brief.task == "add_total"
 
@@ -197,7 +198,7 @@ async def test_an_orchestrator_that_dies_between_two_plans_goes_on(world):
     asked = await world.until("person.asked", 2)
     assert "tasks" in world.workspace.directory.job_of("j-1").read_text()
     world.die(ORCHESTRATOR)
-    await world.host.recover_session("s")
+    await world.host.recover_session(SESSION)
     await world.decide("approve", asking=asked["id"])
     assert (await world.started()).brief.task == "add_sum"
     assert list(Job.model_validate_json(world.workspace.directory.job_of("j-1").read_bytes()).tasks) == ["add_sum"]
@@ -214,7 +215,7 @@ async def test_a_person_has_the_whole_time_again_when_nobody_could_answer(world)
     await world.until("person.asked")
     world.die(ORCHESTRATOR)
     await asyncio.sleep(2)
-    await world.host.recover_session("s")
+    await world.host.recover_session(SESSION)
     await world.decide("approve")
     assert (await world.started()).brief.task == "add_total"
 

@@ -20,10 +20,11 @@ from sylk_ray.config import Model, Settings
 from sylk_ray.fairness import Lane
 from sylk_ray.hooks import HookContext, ToolAfter, hook, runtime_hooks
 from sylk_ray.jobs import load_job
-from sylk_ray.pipelines.messages import Assignment, Brief, MergeWork, PipelineFailed, StartPipeline
+from sylk_ray.pipelines.messages import Assignment, Brief, MergeWork, PipelineFailed, StartPipeline, TellEngineer
 from sylk_ray.runtime import Host, LocalTransport, MemoryJournals, Roles, SessionBinding, SystemClock
 from sylk_ray.sessions.workspace import Workspace
 from tests.models import ModelServer, RoleScript, call
+from tests.unit.actors import SESSION
 from tests.unit.actors.test_pipeline import ORCHESTRATOR, PIPELINE, OpenDoor, Recorder
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git, new_repository
@@ -70,7 +71,7 @@ class World:
         self.script = RoleScript()
         self.server = ModelServer(answer=lambda request: self.script(request))
         self.door = Door()
-        self.workspace = Workspace(home, "s", "demo", repo)
+        self.workspace = Workspace(home, SESSION, "demo", repo)
 
     async def start(self) -> Host:
         agents = (PipelineAgent, Engineer, Inspector, tester.Tester, Recorder, FakeRouter, FakeFleet)
@@ -86,7 +87,7 @@ class World:
         )
         host.leases = self.door  # type: ignore[assignment]
         transport.join("a", host.receive)
-        await host.open_session(SessionBinding("s", "a"))
+        await host.open_session(SessionBinding(SESSION, "a"))
         return host
 
     def brief(self, task: str = "prompt: Write total.py with a function that adds up.") -> Brief:
@@ -103,7 +104,7 @@ class World:
             tester=made.tester,
         )
         return Brief(
-            session="s",
+            session=SESSION,
             session_name="demo",
             repo=str(self.repo),
             task="a",
@@ -403,7 +404,7 @@ async def test_an_engineer_that_dies_goes_on_where_it_was_and_asks_nothing_again
             slot = world.host._slots.pop(PIPELINE.beside("engineer"))
             for task in slot.tasks():
                 task.cancel()
-            asyncio.get_running_loop().create_task(world.host.recover_session("s"))
+            asyncio.get_running_loop().create_task(world.host.recover_session(SESSION))
             await asyncio.Event().wait()  # here it ends: a step further it might still ask its model
 
     hooks.add(die)
@@ -486,3 +487,45 @@ async def test_what_is_unfinished_is_not_what_was_done(world):
         engineer=[WRITTEN, call("finish", summary=said, unfinished=[said])], inspector=[APPROVED], tester=TESTED
     )
     assert "not done" not in world.script.requests("inspector")[0].messages[0].text
+
+
+async def test_what_a_person_says_is_heard_before_the_next_reply_and_survives_the_cell(world):
+    hooks = runtime_hooks(world.host.settings.hooks)
+
+    @hook(ToolAfter)
+    async def speak(payload: ToolAfter, ctx: HookContext) -> None:
+        if payload.tool.endswith("list_files"):
+            await world.host.tell(ORCHESTRATOR, PIPELINE, TellEngineer(1, "mind the floats"), timeout=5)
+
+    hooks.add(speak)
+    try:
+        brief = msgspec.structs.replace(world.brief(), said=("be quick",))
+        merge = await world.run(
+            brief, engineer=[call("list_files"), WRITTEN, DONE], inspector=[APPROVED], tester=TESTED
+        )
+    finally:
+        hooks.remove(speak.name)
+    assert isinstance(merge, MergeWork), merge
+    first, second, third = world.script.requests("engineer")
+    assert "be quick" in first.messages[0].text
+    assert [turn.text for turn in second.messages if "meanwhile" in turn.text] == [
+        "The person says meanwhile: mind the floats"
+    ]
+    assert [turn.text for turn in third.messages].count("The person says meanwhile: mind the floats") == 1
+
+
+async def test_an_engineer_asks_only_where_a_person_may_be_waited_for(world):
+    await world.run(engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=TESTED)
+    offered = {tool.name for tool in world.script.requests("engineer")[0].tools}
+    assert "ask_for_help" not in offered
+    Recorder.heard.clear()
+    brief = world.brief()
+    asks = brief.assignment.model_copy(update={"may_ask": True}).model_dump_json()
+    brief = msgspec.structs.replace(brief, attempt=2, assignment_json=asks)
+    await world.run(
+        brief,
+        engineer=[call("ask_for_help", question="Is an empty list an error?"), WRITTEN, DONE],
+        inspector=[APPROVED],
+        tester=TESTED,
+    )
+    assert world.script.told("engineer", 2) == ["No: Is an empty list an error?"]
