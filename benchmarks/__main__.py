@@ -18,6 +18,7 @@ from benchmarks import (
     sessions,
     skills,
     submitting,
+    thinking,
     topics,
     vectors,
 )
@@ -39,6 +40,7 @@ PARTS = {
     "saying": saying.measure,
     "sessions": sessions.measure,
     "submitting": submitting.measure,
+    "thinking": thinking.measure,
     "vectors": vectors.measure,
 }
 
