@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,13 @@ import pytest
 
 from sylk_ray.config import Settings
 from sylk_ray.jobs import load_job
-from sylk_ray.messaging import Address, Request
+from sylk_ray.messaging import SHARED, Address, Request
 from sylk_ray.runtime.cluster.head import RayHead, start_head, stop_head, temp_dir
 from sylk_ray.runtime.directory import FLEET, SYSTEM_CELL
-from sylk_ray.runtime.fleet_messages import CellStatus, Census, OpenSession, ShutDown, TakeCensus
+from sylk_ray.runtime.fleet_messages import CellStatus, Census, CloseSession, OpenSession, ShutDown, TakeCensus
 from sylk_ray.runtime.slots import AgentInfo
 from sylk_ray.sessions import JobRecord
-from sylk_ray.sessions.messages import GUIDE, GetJob, SubmitJob
+from sylk_ray.sessions.messages import GUIDE, EndSession, GetJob, ListSessions, SubmitJob
 
 
 class Runtime:
@@ -83,6 +83,18 @@ class Runtime:
     async def open_session(self, session: str) -> Any:
         return await self.ask(FLEET, OpenSession(session))
 
+    async def close_sessions(self) -> None:
+        """Close those that the Guide has, and those that only the fleet was told of; no agent is left."""
+        for session in await self.ask(GUIDE, ListSessions()):
+            await self.ask(GUIDE, EndSession(session.id))
+        for session in {session for cell in (await self.census()).cells for session in cell.sessions} - {SHARED}:
+            await self.ask(FLEET, CloseSession(session))
+
+        async def left() -> list[str]:
+            return [agent.address for agent in (await self.census()).agents if agent.session != SHARED]
+
+        await self.until(left, lambda addresses: addresses == [], seconds=30)
+
     async def cells(self) -> list[CellStatus]:
         """The cells with agents, without the system's own."""
         return [cell for cell in (await self.census()).cells if cell.cell != SYSTEM_CELL and not cell.warm]
@@ -112,40 +124,89 @@ def cluster() -> Iterator[RayHead]:
         shutil.rmtree(temp_dir(Path(os.environ["SYLK_HOME"])), ignore_errors=True)
 
 
-@pytest.fixture
-def start(cluster, tmp_path) -> Iterator[Callable[..., Awaitable[Runtime]]]:
-    """Start a runtime with given settings; it is ended with the test."""
+async def start_runtime(head: RayHead, home: Path, *, gateway: bool = False, **settings: Any) -> Runtime:
+    """A runtime of given settings, which whoever asks has to end."""
     from sylk_ray.runtime.cluster.factory import CellFactory
 
+    given = Settings(
+        home=home,
+        extra_roles={
+            "probe": "tests.integration.probes:Probe",
+            "keeper": "tests.integration.probes:Keeper",
+        },
+        placement_timeout_s=settings.pop("placement_timeout_s", 30),
+        **settings,
+    )
+    system = await CellFactory(given).create(
+        cell="system",
+        class_name="System",
+        title="System(guide, fleet)",
+        service="actors.coordinator:serve",
+        restarts=-1,
+    )
+    runtime = Runtime(given, system, head)
+    if gateway:
+        runtime.gateway = await CellFactory(given).create(
+            cell="gateway",
+            class_name="Gateway",
+            title="Gateway(http)",
+            service="sylk_ray.gateway.app:serve",
+            restarts=-1,
+        )
+    return runtime
+
+
+class Kept:
+    """The runtime that a module's tests share. It gives way to one of a test's own, as the cluster holds one at a
+    time, and is started anew when it is next wanted."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+        self._runtime: Runtime | None = None
+
+    async def get(self, head: RayHead) -> Runtime:
+        if self._runtime is None:
+            self._count += 1
+            self._runtime = await start_runtime(head, self._folder / f"home{self._count}", density="packed", cells=2)
+        return self._runtime
+
+    async def end(self) -> None:
+        runtime, self._runtime = self._runtime, None
+        if runtime is not None:
+            await runtime.end()
+
+
+@pytest.fixture(scope="module")
+def kept(cluster, tmp_path_factory) -> Iterator[Kept]:
+    kept = Kept(tmp_path_factory.mktemp("kept"))
+    yield kept
+    asyncio.run(kept.end())
+
+
+@pytest.fixture
+async def shared(cluster, kept) -> AsyncIterator[Runtime]:
+    """A packed runtime that other tests of the module use as well: for tests that kill nothing in it. Their sessions
+    are closed, and leave no agent."""
+    runtime = await kept.get(cluster)
+    yield runtime
+    try:
+        await runtime.close_sessions()
+    except BaseException:
+        # What is wrong with it is this test's error, and not the next one's as well.
+        await kept.end()
+        raise
+
+
+@pytest.fixture
+def start(cluster, kept, tmp_path) -> Iterator[Callable[..., Awaitable[Runtime]]]:
+    """Start a runtime with given settings; it is ended with the test."""
     running: list[Runtime] = []
 
     async def begin(*, gateway: bool = False, **settings: Any) -> Runtime:
-        given = Settings(
-            home=tmp_path / "home",
-            extra_roles={
-                "probe": "tests.integration.probes:Probe",
-                "keeper": "tests.integration.probes:Keeper",
-            },
-            placement_timeout_s=settings.pop("placement_timeout_s", 30),
-            **settings,
-        )
-        system = await CellFactory(given).create(
-            cell="system",
-            class_name="System",
-            title="System(guide, fleet)",
-            service="actors.coordinator:serve",
-            restarts=-1,
-        )
-        runtime = Runtime(given, system, cluster)
+        await kept.end()
+        runtime = await start_runtime(cluster, tmp_path / "home", gateway=gateway, **settings)
         running.append(runtime)
-        if gateway:
-            runtime.gateway = await CellFactory(given).create(
-                cell="gateway",
-                class_name="Gateway",
-                title="Gateway(http)",
-                service="sylk_ray.gateway.app:serve",
-                restarts=-1,
-            )
         return runtime
 
     yield begin
@@ -159,4 +220,5 @@ def start(cluster, tmp_path) -> Iterator[Callable[..., Awaitable[Runtime]]]:
 
 @pytest.fixture
 async def packed(start) -> Runtime:
+    """A packed runtime of the test's own."""
     return await start(density="packed", cells=2)

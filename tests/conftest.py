@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 
 from sylk_ray.runtime.cluster.head import ray_environment
-from tests.cluster import cluster, packed, start
+from tests.cluster import cluster, kept, packed, shared, start
 
-__all__ = ["cluster", "packed", "start"]
+__all__ = ["cluster", "kept", "packed", "shared", "start"]
 
 TEST_HOME = Path(tempfile.mkdtemp(prefix="sylk-tests-"))
 

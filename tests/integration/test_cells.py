@@ -11,66 +11,71 @@ import urllib.request
 import pytest
 
 from sylk_ray.messaging import Address, CellLost, HandlerFailed, NotAllowed
+from tests.cluster import Runtime
 
 from .probes import Counted, Hog, Raise, Relay, Send, SendLock, SendWeight, Wait, WhereAmI
 
 
-@pytest.fixture
-async def pair(packed):
+async def apart(runtime: Runtime) -> tuple[Address, Address]:
     """Two agents of one session in two cells."""
-    other = await packed.open_session("filler")
-    home = await packed.open_session("s")
+    other = await runtime.open_session("filler")
+    home = await runtime.open_session("s")
     assert other.router_cell != home.router_cell
     one = Address("s", "probe", "main")
     # With a slack of 8 the ninth group goes to the other cell.
     for number in range(40):
         two = Address("s", "probe", f"two-{number}")
-        if await packed.ask(two, WhereAmI()) != home.router_cell:
+        if await runtime.ask(two, WhereAmI()) != home.router_cell:
             return one, two
     raise AssertionError("all groups went to one cell")
 
 
-async def test_thousands_of_messages_between_cells_arrive_once_and_in_order(packed, pair):
+@pytest.fixture
+async def pair(shared) -> tuple[Address, Address]:
+    return await apart(shared)
+
+
+async def test_thousands_of_messages_between_cells_arrive_once_and_in_order(shared, pair):
     one, two = pair
-    await packed.ask(one, Send(two, 20_000))
-    assert await packed.ask(two, Counted()) == list(range(20_000))
+    await shared.ask(one, Send(two, 20_000))
+    assert await shared.ask(two, Counted()) == list(range(20_000))
 
 
-async def test_a_message_of_50_megabytes_goes_between_cells(packed, pair):
+async def test_a_message_of_50_megabytes_goes_between_cells(shared, pair):
     one, two = pair
-    assert await packed.ask(one, SendWeight(two, 50)) == 50 << 20
+    assert await shared.ask(one, SendWeight(two, 50)) == 50 << 20
 
 
-async def test_a_message_without_a_wire_form_is_its_senders_error(packed, pair):
+async def test_a_message_without_a_wire_form_is_its_senders_error(shared, pair):
     one, two = pair
-    assert await packed.ask(one, SendLock(two)) == "NotEncodable"
+    assert await shared.ask(one, SendLock(two)) == "NotEncodable"
 
 
-async def test_an_exception_in_another_cell_comes_with_its_traceback_and_the_cell_lives_on(packed, pair):
+async def test_an_exception_in_another_cell_comes_with_its_traceback_and_the_cell_lives_on(shared, pair):
     one, two = pair
     with pytest.raises(HandlerFailed, match="boom") as failure:
-        await packed.ask(one, Relay(two, "boom"))
+        await shared.ask(one, Relay(two, "boom"))
     assert "probes.py" in failure.value.message
-    assert await packed.ask(two, Counted()) == []
+    assert await shared.ask(two, Counted()) == []
 
 
-async def test_an_agent_cannot_speak_to_another_sessions_agent(packed, pair):
+async def test_an_agent_cannot_speak_to_another_sessions_agent(shared, pair):
     one, _ = pair
     with pytest.raises(NotAllowed):
-        await packed.ask(one, Relay(Address("filler", "probe", "main"), "hello"))
+        await shared.ask(one, Relay(Address("filler", "probe", "main"), "hello"))
 
 
-async def test_a_handler_that_never_awaits_is_named_while_its_cell_still_answers(packed, pair):
+async def test_a_handler_that_never_awaits_is_named_while_its_cell_still_answers(shared, pair):
     one, _ = pair
-    hog = asyncio.create_task(packed.ask(one, Hog(3.0)))
-    census = await packed.until(packed.census, lambda census: any(cell.blocked_by for cell in census.cells), seconds=10)
+    hog = asyncio.create_task(shared.ask(one, Hog(3.0)))
+    census = await shared.until(shared.census, lambda census: any(cell.blocked_by for cell in census.cells), seconds=10)
     assert [cell.blocked_by for cell in census.cells if cell.blocked_by] == [str(one)]
     await hog
-    assert await packed.ask(one, Counted()) == []
+    assert await shared.ask(one, Counted()) == []
 
 
-async def test_a_killed_cell_fails_what_waits_for_it(packed, pair):
-    one, two = pair
+async def test_a_killed_cell_fails_what_waits_for_it(packed):
+    one, two = await apart(packed)
     waiting = asyncio.create_task(packed.ask(two, Wait()))
     await packed.until(packed.census, lambda c: any(a.address == str(two) and a.state == "busy" for a in c.agents))
     census = await packed.census()
@@ -83,17 +88,17 @@ async def test_a_killed_cell_fails_what_waits_for_it(packed, pair):
         await packed.ask(one, Relay(two, "hello"))  # it lives elsewhere now
 
 
-async def test_a_cell_says_what_it_holds(packed, pair):
-    census = await packed.census()
+async def test_a_cell_says_what_it_holds(shared, pair):
+    census = await shared.census()
     titles = [cell.title for cell in census.cells if "s" in cell.sessions]
     assert titles
     assert all(title.startswith("Cell(cell-") and "agents of" in title for title in titles)
 
 
-async def test_metrics_by_role_and_session_are_on_the_prometheus_endpoint(packed, pair):
+async def test_metrics_by_role_and_session_are_on_the_prometheus_endpoint(packed):
     import ray
 
-    one, two = pair
+    one, two = await apart(packed)
     await packed.ask(one, Send(two, 100))
     with pytest.raises(HandlerFailed):
         await packed.ask(two, Raise("counted"))

@@ -37,9 +37,9 @@ finally:
 """
 
 
-async def test_a_job_leaves_one_tested_commit_a_task_and_nothing_else(packed, repo):
+async def test_a_job_leaves_one_tested_commit_a_task_and_nothing_else(shared, repo):
     before = git(repo, "status", "--porcelain=v2", "--branch")
-    record = await packed.run(PATHLIB, repo, "demo")
+    record = await shared.run(PATHLIB, repo, "demo")
     assert (record.status, record.error) == (JobState.SUCCEEDED, None)
     assert git(repo, "log", "--format=%s", "main..sylk/demo").splitlines() == ["Notes", "Use pathlib"]
     assert "Path('shop') / Path('data') / name" in git(repo, "show", "sylk/demo:shop.py")
@@ -57,7 +57,7 @@ async def test_a_job_leaves_one_tested_commit_a_task_and_nothing_else(packed, re
     ]
 
 
-async def test_the_tester_sends_work_back_and_then_passes(packed, repo):
+async def test_the_tester_sends_work_back_and_then_passes(shared, repo):
     job = """
 name: sent_back
 tasks:
@@ -68,14 +68,14 @@ tasks:
       - run: sed -i s/store/shop/ shop.py
     tester: python -m pytest -q
 """
-    record = await packed.run(job, repo, "demo")
+    record = await shared.run(job, repo, "demo")
     assert record.status is JobState.SUCCEEDED
     assert record.tasks["break_it"].loops.tester == 1
     assert record.tasks["break_it"].files_changed == ["feedback.txt"]
     assert "test_path" in git(repo, "show", "sylk/demo:feedback.txt")
 
 
-async def test_work_that_stays_wrong_fails_after_max_loops(packed, repo):
+async def test_work_that_stays_wrong_fails_after_max_loops(shared, repo):
     job = """
 name: hopeless
 tasks:
@@ -85,7 +85,7 @@ tasks:
     tester: python -m pytest -q
     max_loops: 2
 """
-    record = await packed.run(job, repo)
+    record = await shared.run(job, repo)
     task = record.tasks["break_it"]
     assert (record.status, task.state, task.loops.tester) == (JobState.FAILED, "failed", 2)
     assert task.error.type == "tests_failed"
@@ -94,7 +94,7 @@ tasks:
     assert git(repo, "rev-parse", record.branch) == git(repo, "rev-parse", "main")
 
 
-async def test_a_merge_conflict_is_done_again_on_the_new_head(packed, repo):
+async def test_a_merge_conflict_is_done_again_on_the_new_head(shared, repo):
     job = """
 name: conflict
 tasks:
@@ -103,8 +103,8 @@ tasks:
   second:
     engineer: [{run: "touch ../second-began; sleep 1"}, {edit: {path: shop.py, old: "'data'", new: "'info'"}}]
 sandbox: {write: ["{home}"]}
-""".replace("{home}", str(packed.settings.home))
-    record = await packed.run(job, repo, "demo")
+""".replace("{home}", str(shared.settings.home))
+    record = await shared.run(job, repo, "demo")
     assert record.status is JobState.SUCCEEDED, record
     assert record.tasks["second"].loops.merge + record.tasks["first"].loops.merge == 1
     source = git(repo, "show", "sylk/demo:shop.py")
@@ -112,7 +112,7 @@ sandbox: {write: ["{home}"]}
     assert "'info'" in source
 
 
-async def test_a_write_that_would_discard_others_work_fails_and_names_the_file(packed, repo):
+async def test_a_write_that_would_discard_others_work_fails_and_names_the_file(shared, repo):
     job = """
 name: overwrite
 policy: {on_failure: continue_on_failure}
@@ -120,49 +120,49 @@ tasks:
   first: {engineer: [{write: {path: new.txt, content: "one\\n"}}, {run: "sleep 0.5"}]}
   second: {engineer: [{write: {path: new.txt, content: "two\\n"}}, {run: "sleep 0.5"}]}
 """
-    record = await packed.run(job, repo)
+    record = await shared.run(job, repo)
     states = sorted(task.state for task in record.tasks.values())
     assert states == ["failed", "succeeded"]
     (failed,) = [task for task in record.tasks.values() if task.state == "failed"]
     assert "new.txt" in failed.error.message
 
 
-async def test_cancelling_kills_the_tools_and_leaves_nothing(packed, repo):
+async def test_cancelling_kills_the_tools_and_leaves_nothing(shared, repo):
     job = """
 name: slow
 tasks:
   sleeper: {engineer: [{run: "sleep 987 & sleep 987"}]}
   after: {depends_on: [sleeper], engineer: [{write: {path: x, content: x}}]}
 """
-    record = await packed.submit(job, repo)
+    record = await shared.submit(job, repo)
 
     async def sleeping() -> int:
         return _sleepers("987")
 
-    await packed.until(sleeping, lambda count: count >= 2)
-    await packed.ask(GUIDE, CancelJob(record.job_id))
-    record = await packed.until_over(record.job_id)
+    await shared.until(sleeping, lambda count: count >= 2)
+    await shared.ask(GUIDE, CancelJob(record.job_id))
+    record = await shared.until_over(record.job_id)
     assert record.status is JobState.CANCELLED
     assert {name: task.state for name, task in record.tasks.items()} == {"sleeper": "cancelled", "after": "cancelled"}
     assert await sleeping() == 0
-    await packed.until(lambda: _worktrees(repo), lambda count: count == 1)
+    await shared.until(lambda: _worktrees(repo), lambda count: count == 1)
 
 
-async def test_a_command_that_hangs_ends_at_the_tasks_time_limit_and_is_tried_again(packed, repo):
+async def test_a_command_that_hangs_ends_at_the_tasks_time_limit_and_is_tried_again(shared, repo):
     job = """
 name: hanging
 tasks:
   hang: {engineer: [{run: "echo try >> ../tries; sleep 986"}], timeout_s: 1, retries: 1}
 policy: {retry_delay_s: 0.1}
 sandbox: {write: ["{home}"]}
-""".replace("{home}", str(packed.settings.home))
-    record = await packed.run(job, repo)
+""".replace("{home}", str(shared.settings.home))
+    record = await shared.run(job, repo)
     task = record.tasks["hang"]
     assert (record.status, task.state, task.attempts) == (JobState.FAILED, "failed", 2)
     assert "1 s" in task.reason or "time" in task.reason
 
 
-async def test_fail_fast_stops_the_others_and_continue_skips_only_dependents(packed, repo):
+async def test_fail_fast_stops_the_others_and_continue_skips_only_dependents(shared, repo):
     job = """
 name: failing
 policy: {on_failure: POLICY}
@@ -172,8 +172,8 @@ tasks:
   other: {engineer: [{run: "sleep 2"}, {write: {path: b, content: b}}]}
 """
     fast, on = await asyncio.gather(
-        packed.run(job.replace("POLICY", "fail_fast"), repo),
-        packed.run(job.replace("POLICY", "continue_on_failure"), repo),
+        shared.run(job.replace("POLICY", "fail_fast"), repo),
+        shared.run(job.replace("POLICY", "continue_on_failure"), repo),
     )
     assert {n: t.state for n, t in fast.tasks.items()} == {"bad": "failed", "child": "skipped", "other": "cancelled"}
     assert {n: t.state for n, t in on.tasks.items()} == {"bad": "failed", "child": "skipped", "other": "succeeded"}
@@ -182,28 +182,28 @@ tasks:
     assert on.error.hint == on.tasks["bad"].error.hint
 
 
-async def test_an_action_that_matches_nothing_fails_its_task(packed, repo):
+async def test_an_action_that_matches_nothing_fails_its_task(shared, repo):
     job = (
         "name: n\ntasks:\n  a: {engineer: [{rewrite: {language: python, files: '*.py', pattern: nowhere(), to: x}}]}\n"
     )
-    record = await packed.run(job, repo)
+    record = await shared.run(job, repo)
     assert (record.status, record.tasks["a"].error.type) == (JobState.FAILED, "nothing_changed")
 
 
-async def test_the_same_job_submitted_twice_at_once_runs_twice_but_a_named_session_once(packed, repo):
+async def test_the_same_job_submitted_twice_at_once_runs_twice_but_a_named_session_once(shared, repo):
     job = "name: twice\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}, {run: 'sleep 0.5'}]}\n"
-    one, two = await asyncio.gather(packed.run(job, repo), packed.run(job, repo))
+    one, two = await asyncio.gather(shared.run(job, repo), shared.run(job, repo))
     assert one.status is two.status is JobState.SUCCEEDED
     assert one.branch != two.branch
     outcomes = await asyncio.gather(
-        packed.submit(job, repo, "same"), packed.submit(job, repo, "same"), return_exceptions=True
+        shared.submit(job, repo, "same"), shared.submit(job, repo, "same"), return_exceptions=True
     )
     assert sum(isinstance(outcome, InputError) for outcome in outcomes) == 1
     (record,) = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
-    assert (await packed.until_over(record.job_id)).status is JobState.SUCCEEDED
+    assert (await shared.until_over(record.job_id)).status is JobState.SUCCEEDED
 
 
-async def test_work_that_nothing_is_declared_to_improve_is_not_sent_back(packed, repo):
+async def test_work_that_nothing_is_declared_to_improve_is_not_sent_back(shared, repo):
     job = """
 name: unanswered
 policy: {on_failure: continue_on_failure}
@@ -211,7 +211,7 @@ tasks:
   tested: {engineer: [{write: {path: x, content: x}}], tester: "echo wrong; exit 1"}
   inspected: {engineer: [{write: {path: y, content: y}}], inspector: {forbid: [y]}}
 """
-    record = await packed.run(job, repo)
+    record = await shared.run(job, repo)
     tested, inspected = record.tasks["tested"], record.tasks["inspected"]
     assert (tested.error.type, inspected.error.type) == ("tests_failed", "inspection_failed")
     assert (tested.loops.tester, inspected.loops.inspector) == (0, 0)
@@ -220,14 +220,14 @@ tasks:
     assert record.error.hint == ""
 
 
-async def test_a_tool_that_is_not_installed_is_named_with_how_to_install_it(packed, repo):
+async def test_a_tool_that_is_not_installed_is_named_with_how_to_install_it(shared, repo):
     job = "name: m\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}], tester: {run: [no-such-tool-42]}}\n"
-    record = await packed.run(job, repo)
+    record = await shared.run(job, repo)
     assert record.tasks["a"].error.type == "tool_missing"
     assert "no-such-tool-42" in record.tasks["a"].error.message
 
 
-async def test_tools_see_no_secrets_and_cannot_write_outside(packed, repo, tmp_path, monkeypatch):
+async def test_tools_see_no_secrets_and_cannot_write_outside(shared, repo, tmp_path, monkeypatch):
     outside = tmp_path / "outside"
     outside.mkdir()
     job = f"""
@@ -238,7 +238,7 @@ tasks:
   touch: {{engineer: [{{run: "echo x > {outside}/x"}}]}}
   dots: {{engineer: [{{write: {{path: ../../x, content: x}}}}]}}
 """
-    record = await packed.run(job, repo, "demo")
+    record = await shared.run(job, repo, "demo")
     assert {n: t.state for n, t in record.tasks.items()} == {
         "environment": "succeeded",
         "touch": "failed",
@@ -250,15 +250,64 @@ tasks:
     assert list(outside.iterdir()) == []
 
 
-async def test_a_closed_session_leaves_nothing_behind(packed, repo):
-    record = await packed.submit("name: c\ntasks:\n  a: {engineer: [{run: 'sleep 985'}]}\n", repo, "demo")
-    await packed.until(lambda: _worktrees(repo), lambda count: count == 2)
-    session = await packed.ask(GUIDE, EndSession("demo", True))
+async def test_a_closed_session_leaves_nothing_behind(shared, repo):
+    record = await shared.submit("name: c\ntasks:\n  a: {engineer: [{run: 'sleep 985'}]}\n", repo, "demo")
+    await shared.until(lambda: _worktrees(repo), lambda count: count == 2)
+    session = await shared.ask(GUIDE, EndSession("demo", True))
     assert session.closed
     assert await _worktrees(repo) == 1
     assert git(repo, "for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main"
-    assert await packed.ask(GUIDE, ListSessions()) == []
-    assert (await packed.job(record.job_id)).status is JobState.CANCELLED
+    assert await shared.ask(GUIDE, ListSessions()) == []
+    assert (await shared.job(record.job_id)).status is JobState.CANCELLED
+
+
+async def test_twelve_sessions_at_once_on_one_repository(shared, repo):
+    write(repo, {"dirty.txt": "d"})
+    job = "name: many\ntasks:\n" + "".join(
+        f"  t{n}: {{engineer: [{{write: {{path: 'f{n}', content: '{n}'}}}}]}}\n" for n in range(4)
+    )
+    started = time.monotonic()
+    records = await asyncio.gather(*(shared.run(job, repo) for _ in range(12)))
+    assert [record.status for record in records] == [JobState.SUCCEEDED] * 12
+    for record in records:
+        assert git(repo, "rev-list", "--count", f"main..{record.branch}") == "4"
+    assert time.monotonic() - started < 100
+    assert git(repo, "status", "--porcelain") == "?? dirty.txt"
+
+
+async def _prepared(runtime, repo) -> JobRecord:
+    job = load_job("name: p\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]}\n", source="p")
+    return await runtime.ask(GUIDE, SubmitJob(job.model_dump_json(by_alias=True), str(repo), start=False))
+
+
+async def test_a_job_cancelled_while_it_starts_is_cancelled_and_leaves_nothing(shared, repo):
+    for _ in range(3):
+        record = await _prepared(shared, repo)
+        await asyncio.gather(
+            shared.ask(GUIDE, StartJob(record.job_id)), shared.ask(GUIDE, CancelJob(record.job_id, "changed my mind"))
+        )
+        record = await shared.until_over(record.job_id)
+        assert record.status is JobState.CANCELLED
+        assert git(repo, "rev-parse", record.branch) == git(repo, "rev-parse", "main")
+        session = record.session_id
+        await shared.until(shared.census, lambda census, s=session: not any(a.session == s for a in census.agents))
+
+
+async def test_a_job_started_twice_at_once_runs_once(shared, repo):
+    record = await _prepared(shared, repo)
+    await asyncio.gather(*(shared.ask(GUIDE, StartJob(record.job_id)) for _ in range(3)))
+    record = await shared.until_over(record.job_id)
+    assert (record.status, record.tasks["a"].attempts) == (JobState.SUCCEEDED, 1)
+    assert git(repo, "rev-list", "--count", f"main..{record.branch}") == "1"
+
+
+async def test_a_repository_that_goes_away_ends_the_job(shared, repo):
+    record = await shared.submit("name: gone\ntasks:\n  a: {engineer: [{run: 'sleep 1'}]}\n", repo)
+    await shared.until(lambda: _worktrees(repo), lambda count: count == 2)
+    repo.rename(repo.with_name("moved"))
+    record = await shared.until_over(record.job_id)
+    assert record.status is JobState.FAILED
+    assert record.tasks["a"].error is not None
 
 
 async def test_a_job_whose_cell_is_killed_goes_on_in_another(packed, repo, tmp_path):
@@ -301,20 +350,6 @@ async def test_a_job_right_after_a_cell_died_runs_on_another(start, repo):
     psutil.Process(cell.pid).kill()
     record = await runtime.run(job, repo)
     assert (record.status, record.error) == (JobState.SUCCEEDED, None)
-
-
-async def test_twelve_sessions_at_once_on_one_repository(packed, repo):
-    write(repo, {"dirty.txt": "d"})
-    job = "name: many\ntasks:\n" + "".join(
-        f"  t{n}: {{engineer: [{{write: {{path: 'f{n}', content: '{n}'}}}}]}}\n" for n in range(4)
-    )
-    started = time.monotonic()
-    records = await asyncio.gather(*(packed.run(job, repo) for _ in range(12)))
-    assert [record.status for record in records] == [JobState.SUCCEEDED] * 12
-    for record in records:
-        assert git(repo, "rev-list", "--count", f"main..{record.branch}") == "4"
-    assert time.monotonic() - started < 100
-    assert git(repo, "status", "--porcelain") == "?? dirty.txt"
 
 
 @pytest.mark.parametrize("density", ["packed", "session", "dedicated"])
@@ -399,41 +434,6 @@ def _sleepers(seconds: str) -> int:
 
 async def _worktrees(repo) -> int:
     return git(repo, "worktree", "list", "--porcelain").count("worktree ")
-
-
-async def _prepared(runtime, repo) -> JobRecord:
-    job = load_job("name: p\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]}\n", source="p")
-    return await runtime.ask(GUIDE, SubmitJob(job.model_dump_json(by_alias=True), str(repo), start=False))
-
-
-async def test_a_job_cancelled_while_it_starts_is_cancelled_and_leaves_nothing(packed, repo):
-    for _ in range(3):
-        record = await _prepared(packed, repo)
-        await asyncio.gather(
-            packed.ask(GUIDE, StartJob(record.job_id)), packed.ask(GUIDE, CancelJob(record.job_id, "changed my mind"))
-        )
-        record = await packed.until_over(record.job_id)
-        assert record.status is JobState.CANCELLED
-        assert git(repo, "rev-parse", record.branch) == git(repo, "rev-parse", "main")
-        session = record.session_id
-        await packed.until(packed.census, lambda census, s=session: not any(a.session == s for a in census.agents))
-
-
-async def test_a_job_started_twice_at_once_runs_once(packed, repo):
-    record = await _prepared(packed, repo)
-    await asyncio.gather(*(packed.ask(GUIDE, StartJob(record.job_id)) for _ in range(3)))
-    record = await packed.until_over(record.job_id)
-    assert (record.status, record.tasks["a"].attempts) == (JobState.SUCCEEDED, 1)
-    assert git(repo, "rev-list", "--count", f"main..{record.branch}") == "1"
-
-
-async def test_a_repository_that_goes_away_ends_the_job(packed, repo):
-    record = await packed.submit("name: gone\ntasks:\n  a: {engineer: [{run: 'sleep 1'}]}\n", repo)
-    await packed.until(lambda: _worktrees(repo), lambda count: count == 2)
-    repo.rename(repo.with_name("moved"))
-    record = await packed.until_over(record.job_id)
-    assert record.status is JobState.FAILED
-    assert record.tasks["a"].error is not None
 
 
 async def test_many_tasks_fit_into_few_places_under_dedicated(start, repo):

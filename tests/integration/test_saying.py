@@ -60,21 +60,21 @@ async def at_work(runtime: Runtime, repo: Path, folder: Path) -> JobRecord:
     return await runtime.until(lambda: runtime.job(record.job_id), far_enough)
 
 
-async def test_what_a_person_says_of_tasks_changes_the_run_as_said(packed, repo, tmp_path):
-    record = await at_work(packed, repo, tmp_path / "granted")
+async def test_what_a_person_says_of_tasks_changes_the_run_as_said(shared, repo, tmp_path):
+    record = await at_work(shared, repo, tmp_path / "granted")
 
-    said = await say(packed, record, '/task fir query "what have you changed?"')
+    said = await say(shared, record, '/task fir query "what have you changed?"')
     assert said.well
     assert said.answers[0].data["files_changed"] == ["one.py"]
     assert said.answers[0].data["phase"] == "testing"
 
-    assert (await say(packed, record, "how is the job going?")).answers[0].agent == "orchestrator"
-    assert (await say(packed, record, "/task second ignore_tester we know")).well
-    assert (await say(packed, record, '/task first prompt "be quick"')).answers[0].error.type == "needs_model"
-    assert (await say(packed, record, "/task endless interrupt")).well
-    assert (await say(packed, record, "/task first ignore_tester")).well
+    assert (await say(shared, record, "how is the job going?")).answers[0].agent == "orchestrator"
+    assert (await say(shared, record, "/task second ignore_tester we know")).well
+    assert (await say(shared, record, '/task first prompt "be quick"')).answers[0].error.type == "needs_model"
+    assert (await say(shared, record, "/task endless interrupt")).well
+    assert (await say(shared, record, "/task first ignore_tester")).well
 
-    over = await packed.until_over(record.job_id)
+    over = await shared.until_over(record.job_id)
     assert {name: task.state for name, task in over.tasks.items()} == {
         "first": "succeeded",
         "second": "succeeded",
@@ -98,21 +98,21 @@ async def test_a_word_that_was_answered_outlives_every_cell(start, repo, tmp_pat
     assert {name: task.state for name, task in over.tasks.items()} == dict.fromkeys(over.tasks, "succeeded")
 
 
-async def test_what_makes_no_sense_is_refused_and_changes_nothing(packed, repo, tmp_path):
-    record = await at_work(packed, repo, tmp_path / "granted")
+async def test_what_makes_no_sense_is_refused_and_changes_nothing(shared, repo, tmp_path):
+    record = await at_work(shared, repo, tmp_path / "granted")
     for wrong in ("/task first", "@to:testr hello", "/tsk first query a", "/task first ignore_testr"):
         with pytest.raises(InputError):
-            await say(packed, record, wrong)
-    unknown = await say(packed, record, "/task frst interrupt")
+            await say(shared, record, wrong)
+    unknown = await say(shared, record, "/task frst interrupt")
     assert (unknown.answers[0].error.type, unknown.answers[0].error.hint) == ("unknown_task", 'did you mean "first"?')
-    assert (await packed.job(record.job_id)).status is JobState.RUNNING
+    assert (await shared.job(record.job_id)).status is JobState.RUNNING
     (tmp_path / "granted" / "go").touch()
-    over = await packed.until_over(record.job_id)
+    over = await shared.until_over(record.job_id)
     assert over.tasks["second"].error.type == "tests_failed"
     assert over.tasks["first"].state == "succeeded"
 
 
-async def test_inspector_and_tester_look_at_the_branch_when_they_are_asked(packed, repo, tmp_path):
+async def test_inspector_and_tester_look_at_the_branch_when_they_are_asked(shared, repo, tmp_path):
     folder = tmp_path / "granted"
     folder.mkdir()
     text = f"""
@@ -125,22 +125,22 @@ tasks:
     depends_on: [first]
     engineer: [{{run: 'while [ ! -e {folder}/go ]; do sleep 0.02; done'}}]
 """
-    record = await packed.submit(text, repo, "tidy")
-    await packed.until(
-        lambda: packed.job(record.job_id), lambda job: job.tasks and job.tasks["endless"].phase == "running"
+    record = await shared.submit(text, repo, "tidy")
+    await shared.until(
+        lambda: shared.job(record.job_id), lambda job: job.tasks and job.tasks["endless"].phase == "running"
     )
-    found, tests = await asyncio.gather(say(packed, record, "/lint bad.py"), say(packed, record, "/test test_shop.py"))
+    found, tests = await asyncio.gather(say(shared, record, "/lint bad.py"), say(shared, record, "/test test_shop.py"))
     assert {issue["file"] for issue in found.answers[0].data["issues"]} == {"bad.py"}
     assert (tests.answers[0].data["passed"], tests.answers[0].data["tests_run"]) == (True, 1)
-    results = await say(packed, record, "@to:tester did the tests pass?")
+    results = await say(shared, record, "@to:tester did the tests pass?")
     assert results.answers[0].data["results"]["first"]["passed"]
     kept = git(repo, "worktree", "list", "--porcelain").count("worktree ")
     assert kept == 2, "the repository's own, and that of the task at work: none that was only looked at"
     (folder / "go").touch()
-    assert (await packed.until_over(record.job_id)).status is JobState.SUCCEEDED
+    assert (await shared.until_over(record.job_id)).status is JobState.SUCCEEDED
 
     async def at_rest() -> Said:
-        return await packed.ask(GUIDE, SayAtRest(record.session_id, "did the tests pass?"))
+        return await shared.ask(GUIDE, SayAtRest(record.session_id, "did the tests pass?"))
 
     assert (await at_rest()).answers[0].data["results"]["first"]["passed"]
 

@@ -103,19 +103,19 @@ async def suspend(runtime: Runtime, session: str, grace_s: float) -> SessionReco
 # -- pausing -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_paused_session_starts_nothing_new_and_what_ran_comes_to_its_end(packed, repo, steps):
-    job_id = await begun(packed, steps, repo, "tidy")
-    paused = await packed.ask(GUIDE, PauseSession("tidy"))
+async def test_a_paused_session_starts_nothing_new_and_what_ran_comes_to_its_end(shared, repo, steps):
+    job_id = await begun(shared, steps, repo, "tidy")
+    paused = await shared.ask(GUIDE, PauseSession("tidy"))
     assert paused.state is SessionState.PAUSED
     steps.release()
-    record = await packed.until(lambda: packed.job(job_id), lambda job: job.tasks["first"].state == "succeeded")
+    record = await shared.until(lambda: shared.job(job_id), lambda job: job.tasks["first"].state == "succeeded")
     assert (record.status, record.waiting) == (JobState.PAUSED, "a person paused its session")
     assert record.tasks["second"].state == "blocked"
-    assert await packed.at_work("engineer") == []
+    assert await shared.at_work("engineer") == []
 
-    assert (await packed.ask(GUIDE, ResumeSession("tidy"))).state is SessionState.ACTIVE
+    assert (await shared.ask(GUIDE, ResumeSession("tidy"))).state is SessionState.ACTIVE
 
-    record = await packed.until_over(job_id)
+    record = await shared.until_over(job_id)
     assert (record.status, record.waiting) == (JobState.SUCCEEDED, "")
     assert steps.done == [f"{label} {what}" for label in ("one", "two", "three") for what in ("start", "end")]
 
@@ -140,126 +140,126 @@ async def test_a_task_that_waits_for_its_share_does_not_start_while_its_session_
     assert (await runtime.until_over(job_id)).status is JobState.SUCCEEDED
 
 
-async def test_a_suspended_session_has_no_agents_and_no_tools_and_goes_on_from_its_last_step(packed, repo, steps):
-    job_id = await begun(packed, steps, repo, "tidy")
-    session = await session_of(packed, "tidy")
-    assert await agents_of(packed, session.id)
+async def test_a_suspended_session_has_no_agents_and_no_tools_and_goes_on_from_its_last_step(shared, repo, steps):
+    job_id = await begun(shared, steps, repo, "tidy")
+    session = await session_of(shared, "tidy")
+    assert await agents_of(shared, session.id)
 
-    suspended = await suspend(packed, "tidy", grace_s=0)
+    suspended = await suspend(shared, "tidy", grace_s=0)
 
     assert suspended.state is SessionState.SUSPENDED
-    assert await agents_of(packed, session.id) == []
+    assert await agents_of(shared, session.id) == []
     assert find_tool_processes(f"{session.id}.") == ()
-    record = await packed.job(job_id)
+    record = await shared.job(job_id)
     assert (record.status, record.waiting) == (JobState.SUSPENDED, "a person suspended its session")
     steps.release()
-    assert (await packed.ask(GUIDE, ResumeJob(job_id))).status is JobState.RUNNING
-    record = await packed.until_over(job_id)
+    assert (await shared.ask(GUIDE, ResumeJob(job_id))).status is JobState.RUNNING
+    record = await shared.until_over(job_id)
     assert (record.status, record.error) == (JobState.SUCCEEDED, None)
     # The first was complete; the second was cut off, and is done again.
     assert steps.done[:4] == ["one start", "one end", "two start", "two start"]
     assert steps.done[4:] == ["two end", "three start", "three end"]
     assert git(repo, "show", "sylk/tidy:three") == "1\n2"
-    events = read_events(session_directory(packed.settings.home, session.id) / "journal.db")
+    events = read_events(session_directory(shared.settings.home, session.id) / "journal.db")
     assert [event.kind for event in events].count("action.done") == 3
     assert [event.kind for event in events].count("job.finished") == 1
 
 
-async def test_a_step_that_ends_within_the_grace_is_not_done_again(packed, repo, steps):
-    job_id = await begun(packed, steps, repo, "tidy")
-    suspending = asyncio.create_task(suspend(packed, "tidy", grace_s=20))
+async def test_a_step_that_ends_within_the_grace_is_not_done_again(shared, repo, steps):
+    job_id = await begun(shared, steps, repo, "tidy")
+    suspending = asyncio.create_task(suspend(shared, "tidy", grace_s=8))
     await asyncio.sleep(0.3)
     steps.release()
     await suspending
-    assert (await packed.job(job_id)).status is JobState.SUSPENDED
+    assert (await shared.job(job_id)).status is JobState.SUSPENDED
     assert "two end" in steps.done
     assert "three start" not in steps.done
-    await packed.ask(GUIDE, ResumeSession("tidy"))
-    assert (await packed.until_over(job_id)).status is JobState.SUCCEEDED
+    await shared.ask(GUIDE, ResumeSession("tidy"))
+    assert (await shared.until_over(job_id)).status is JobState.SUCCEEDED
     assert len(steps.done) == len(set(steps.done)) == 6
 
 
-async def test_a_session_that_was_paused_and_then_suspended_goes_on(packed, repo, steps):
-    job_id = await begun(packed, steps, repo, "tidy")
-    await packed.ask(GUIDE, PauseSession("tidy"))
-    await suspend(packed, "tidy", grace_s=0)
+async def test_a_session_that_was_paused_and_then_suspended_goes_on(shared, repo, steps):
+    job_id = await begun(shared, steps, repo, "tidy")
+    await shared.ask(GUIDE, PauseSession("tidy"))
+    await suspend(shared, "tidy", grace_s=0)
     steps.release()
-    await packed.ask(GUIDE, ResumeSession("tidy"))
-    assert (await packed.until_over(job_id)).status is JobState.SUCCEEDED
+    await shared.ask(GUIDE, ResumeSession("tidy"))
+    assert (await shared.until_over(job_id)).status is JobState.SUCCEEDED
 
 
-async def test_a_suspended_session_is_closed_without_being_resumed(packed, repo, steps):
-    job_id = await begun(packed, steps, repo, "tidy")
-    await suspend(packed, "tidy", grace_s=0)
+async def test_a_suspended_session_is_closed_without_being_resumed(shared, repo, steps):
+    job_id = await begun(shared, steps, repo, "tidy")
+    await suspend(shared, "tidy", grace_s=0)
     done = steps.done
-    closed = await packed.ask(GUIDE, EndSession("tidy"))
+    closed = await shared.ask(GUIDE, EndSession("tidy"))
     assert closed.closed is True
-    assert (await packed.job(job_id)).status is JobState.CANCELLED
+    assert (await shared.job(job_id)).status is JobState.CANCELLED
     assert git(repo, "worktree", "list", "--porcelain").count("worktree ") == 1
     assert steps.done == done
 
 
-async def test_illegal_transitions_say_what_is_and_change_nothing(packed, repo, steps):
-    job_id = await begun(packed, steps, repo, "tidy")
-    await suspend(packed, "tidy", grace_s=0)
+async def test_illegal_transitions_say_what_is_and_change_nothing(shared, repo, steps):
+    job_id = await begun(shared, steps, repo, "tidy")
+    await suspend(shared, "tidy", grace_s=0)
     with pytest.raises(IllegalSessionState, match="tidy is suspended and cannot become paused"):
-        await packed.ask(GUIDE, PauseSession("tidy"))
+        await shared.ask(GUIDE, PauseSession("tidy"))
     steps.release()
-    await packed.ask(GUIDE, ResumeSession("tidy"))
-    await packed.until_over(job_id)
+    await shared.ask(GUIDE, ResumeSession("tidy"))
+    await shared.until_over(job_id)
     for wish in (PauseSession("tidy"), PauseSession("tidy", suspend=True), ResumeSession("tidy")):
         with pytest.raises(IllegalSessionState, match="tidy is completed and cannot become"):
-            await packed.ask(GUIDE, wish)
+            await shared.ask(GUIDE, wish)
     with pytest.raises(IllegalSessionState, match=f"job {job_id} is succeeded: there is nothing to resume"):
-        await packed.ask(GUIDE, ResumeJob(job_id))
+        await shared.ask(GUIDE, ResumeJob(job_id))
     with pytest.raises(IllegalSessionState, match="tidy is over"):
-        await packed.ask(GUIDE, SwitchSession("tidy", "me"))
-    await packed.ask(GUIDE, EndSession("tidy"))
+        await shared.ask(GUIDE, SwitchSession("tidy", "me"))
+    await shared.ask(GUIDE, EndSession("tidy"))
     with pytest.raises(IllegalSessionState, match="closed, and cannot become") as caught:
-        await packed.ask(GUIDE, ResumeSession("tidy"))
+        await shared.ask(GUIDE, ResumeSession("tidy"))
     assert "completed" in caught.value.message
-    assert (await session_of(packed, "tidy")).state is SessionState.COMPLETED
+    assert (await session_of(shared, "tidy")).state is SessionState.COMPLETED
 
 
 # -- standing sessions, and the one in the foreground ------------------------------------------------------------
 
 
-async def test_a_standing_session_runs_jobs_one_after_the_other_on_one_branch(packed, repo):
-    made = await packed.ask(GUIDE, CreateSession("tidy", str(repo), "for tidying"))
+async def test_a_standing_session_runs_jobs_one_after_the_other_on_one_branch(shared, repo):
+    made = await shared.ask(GUIDE, CreateSession("tidy", str(repo), "for tidying"))
     assert (made.state, made.standing) == (SessionState.CREATED, True)
-    first = await packed.run(QUICK.replace("{WORD}", "one"), repo, "tidy")
-    session = await session_of(packed, "tidy")
+    first = await shared.run(QUICK.replace("{WORD}", "one"), repo, "tidy")
+    session = await session_of(shared, "tidy")
     assert (session.state, session.job) == (SessionState.ACTIVE, first.job_id)
-    second = await packed.run(QUICK.replace("{WORD}", "two"), repo, "tidy")
+    second = await shared.run(QUICK.replace("{WORD}", "two"), repo, "tidy")
     assert (first.status, second.status) == (JobState.SUCCEEDED, JobState.SUCCEEDED)
     assert first.session_id == second.session_id == made.id
     assert git(repo, "show", "--name-only", "--format=", "sylk/tidy", "sylk/tidy~1").split() == ["two", "one"]
-    events = read_events(session_directory(packed.settings.home, made.id) / "journal.db")
+    events = read_events(session_directory(shared.settings.home, made.id) / "journal.db")
     assert [event.data["job"] for event in events if event.kind == "job.started"] == [first.job_id, second.job_id]
     assert events[second.first_event].kind == "job.started"
 
 
-async def test_a_standing_session_takes_one_job_at_a_time(packed, repo, steps):
-    await packed.ask(GUIDE, CreateSession("tidy", str(repo)))
-    job_id = await begun(packed, steps, repo, "tidy")
+async def test_a_standing_session_takes_one_job_at_a_time(shared, repo, steps):
+    await shared.ask(GUIDE, CreateSession("tidy", str(repo)))
+    job_id = await begun(shared, steps, repo, "tidy")
     with pytest.raises(InputError, match=f"session tidy has a job already, {job_id}"):
-        await packed.submit(QUICK.replace("{WORD}", "x"), repo, "tidy")
+        await shared.submit(QUICK.replace("{WORD}", "x"), repo, "tidy")
     steps.release()
-    await packed.until_over(job_id)
+    await shared.until_over(job_id)
 
 
-async def test_switching_keeps_both_sessions_at_work_unless_the_old_one_is_to_pause(packed, repo, tmp_path):
+async def test_switching_keeps_both_sessions_at_work_unless_the_old_one_is_to_pause(shared, repo, tmp_path):
     one, two = Steps(tmp_path / "g1"), Steps(tmp_path / "g2")
-    jobs = [await begun(packed, one, repo, "one"), await begun(packed, two, repo, "two")]
-    await packed.ask(GUIDE, SwitchSession("one", "me"))
-    await packed.ask(GUIDE, SwitchSession("two", "me"))
-    assert [(await session_of(packed, name)).state for name in ("one", "two")] == [SessionState.ACTIVE] * 2
-    assert (await packed.ask(GUIDE, GetForeground("me"))).name == "two"
-    assert await packed.ask(GUIDE, GetForeground("another")) is None
+    jobs = [await begun(shared, one, repo, "one"), await begun(shared, two, repo, "two")]
+    await shared.ask(GUIDE, SwitchSession("one", "me"))
+    await shared.ask(GUIDE, SwitchSession("two", "me"))
+    assert [(await session_of(shared, name)).state for name in ("one", "two")] == [SessionState.ACTIVE] * 2
+    assert (await shared.ask(GUIDE, GetForeground("me"))).name == "two"
+    assert await shared.ask(GUIDE, GetForeground("another")) is None
 
-    await packed.ask(GUIDE, SwitchSession("one", "me", pause=True))
+    await shared.ask(GUIDE, SwitchSession("one", "me", pause=True))
 
-    first, second = [await session_of(packed, name) for name in ("one", "two")]
+    first, second = [await session_of(shared, name) for name in ("one", "two")]
     assert (first.state, second.state, second.reason) == (
         SessionState.ACTIVE,
         SessionState.PAUSED,
@@ -267,11 +267,11 @@ async def test_switching_keeps_both_sessions_at_work_unless_the_old_one_is_to_pa
     )
     one.release()
     two.release()
-    assert (await packed.until_over(jobs[0])).status is JobState.SUCCEEDED
-    await packed.until(lambda: packed.job(jobs[1]), lambda job: job.tasks["first"].state == "succeeded")
+    assert (await shared.until_over(jobs[0])).status is JobState.SUCCEEDED
+    await shared.until(lambda: shared.job(jobs[1]), lambda job: job.tasks["first"].state == "succeeded")
     assert "three start" not in two.done
-    await packed.ask(GUIDE, ResumeSession("two"))
-    assert (await packed.until_over(jobs[1])).status is JobState.SUCCEEDED
+    await shared.ask(GUIDE, ResumeSession("two"))
+    assert (await shared.until_over(jobs[1])).status is JobState.SUCCEEDED
 
 
 # -- standing in line --------------------------------------------------------------------------------------------
