@@ -15,7 +15,7 @@ from actors.commits import KEPT_OUTPUT, committed
 from actors.review import DIFF
 from actors.skills.engineer import ENGINEER_SKILLS
 from actors.surroundings import surroundings
-from actors.thinking import all_told, think_as, told
+from actors.thinking import LOOKS_EVERY_S, all_told, think_as, told
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Work, Worker
@@ -30,9 +30,6 @@ from sylk_ray.tools import ActionResult, perform, render, render_action
 from sylk_ray.tools.specs import Action
 
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "filesystem.write", "shell"})
-
-LOOKS_EVERY_S = 0.5
-"""For the answer to a question."""
 
 _ACTION: TypeAdapter[Action] = TypeAdapter(Action)
 

@@ -34,6 +34,7 @@ from sylk_ray.sessions.messages import (
     GetForeground,
     GetJob,
     GetSession,
+    GrantTokens,
     JobEnded,
     JobProgress,
     ListJobs,
@@ -67,6 +68,7 @@ class Guide(GuideDesk):
         self._maker = SessionMaker(self._store, ctx)
         self._foreground = Foreground(ctx.settings.home)
         self._naming = asyncio.Lock()
+        self._granted: set[str] = set()
         self.open_desk(ctx)
         await self._store.recover()
         await self._jobs.take_up()
@@ -307,6 +309,17 @@ class Guide(GuideDesk):
             if session.state in (SessionState.ACTIVE, SessionState.PAUSED):
                 await ctx.tell(FAIR_SHARE, SetShare(session.id, session.group))
         return session
+
+    @handler()
+    async def grant_tokens(self, message: GrantTokens, ctx: Context) -> None:
+        """Add them to the budget; what was used of that stays used."""
+        session = self._store.session(message.session)
+        if message.asking in self._granted or session.over:
+            return
+        self._granted.add(message.asking)
+        budget = (session.group.token_budget or 0.0) + message.more
+        group = msgspec.structs.replace(session.group, token_budget=budget)
+        await self.set_group(SetGroup(session.id, group), ctx)
 
     @handler(concurrent=True)
     async def list_sessions(self, message: ListSessions, ctx: Context) -> list[SessionRecord]:

@@ -12,7 +12,6 @@ import msgspec
 
 from actors.admission import Admission
 from actors.briefs import brief_of_checks, brief_of_task
-from actors.help_desk import HelpDesk
 from actors.job_messages import (
     Admitted,
     Begin,
@@ -29,6 +28,7 @@ from actors.job_reports import JobReports
 from actors.orchestrator_state import OrchestratorState, Planning, TaskEntry
 from actors.planning_messages import AdjustPlan, Decide, RequestPlanChange, RetryTask, SkipTask, UpdatePlan
 from actors.skills.orchestrator import ORCHESTRATOR_SKILLS
+from actors.token_desk import TokenDesk
 from sylk_ray.dag import Decision, NodeState, Outcome, Scheduler, Snapshot, Start, Stop, layers
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Lane
@@ -71,7 +71,7 @@ _SAID = (
 """What people say: a fault of that is theirs to hear of, and no end of the job."""
 
 
-class Orchestrator(HelpDesk):
+class Orchestrator(TokenDesk):
     """One job at a time. All decisions are the scheduler's; this carries them out and reports what came of them."""
 
     role = "orchestrator"

@@ -87,6 +87,10 @@ class OrchestratorState(msgspec.Struct):
     """What a person has told tasks' Engineers."""
     helps: list[Help] = []
     """What Engineers have asked."""
+    tokens_asked: str = ""
+    """Under which a person is asked for more tokens, while they are."""
+    tokens_given: list[int] = []
+    """What they have said so far."""
     planning: Planning | None = None
     """None once the tasks are there and may be begun."""
     planned: str = ""

@@ -56,6 +56,10 @@ class PlanningDesk(TaskDesk):
     def _set_alarm(self) -> None: ...
 
     @abstractmethod
+    def _check_answer(self, asking: Asking, text: str) -> None:
+        """Raises Refused for an answer that means nothing to whoever asks."""
+
+    @abstractmethod
     async def _person_helped(self, asking: Asking, answer: str, who: str, ctx: Context) -> None:
         """A person has answered somebody else's question, or has not (an empty answer)."""
 
@@ -132,6 +136,7 @@ class PlanningDesk(TaskDesk):
             raise Refused(NotAsked(f"{asking.id} is a {asking.kind}", hint=f"use `sylk {way}`"))
         if message.decision == "answer" and not message.text.strip():
             raise Refused(NotAsked("an empty answer says nothing", hint='sylk answer ID "..."'))
+        self._check_answer(asking, message.text)
         await self._decided(asking, message.decision, message.text, message.who, ctx)
         planning = self.state.planning
         if asking.by != ARCHITECT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,9 @@ from sylk_ray.errors import SylkError
 from sylk_ray.hooks import Aborted
 from sylk_ray.llm import Meter, Reply, Request
 from sylk_ray.pipelines import Brief, Working
+from sylk_ray.pipelines.messages import TokensGiven, TokensWanted
 from sylk_ray.runtime import Context
+from sylk_ray.runtime.leases import TokenBudgetSpent
 from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think
 from sylk_ray.thinking.loop import Check, Hear
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from sylk_ray.llm import Models
 
 ResultT = TypeVar("ResultT", bound=msgspec.Struct)
+LOOKS_EVERY_S = 0.5
+"""For what a person says."""
+TRIES = 20
+"""With tokens that were granted a moment ago."""
 GRACE_S = 300.0
 """For the call that the end of the time finds at work, and the last word."""
 
@@ -74,7 +80,10 @@ async def think_as(
             return ctx.leases.model_call(key, brief.session, provider, estimate=tokens, lane=brief.lane)
 
         async def call() -> Reply:
-            reply = await models.call(role, request, admit=admit, deadline=until)
+            def ask_it(waited: float) -> Awaitable[Reply]:
+                return models.call(role, request, admit=admit, deadline=until + waited)
+
+            reply = await _with_tokens(ask_it, ctx)
             await ctx.publish("model.called", task=brief.task, role=role, **_told(reply))
             return reply
 
@@ -124,6 +133,29 @@ async def think_as(
             hint="see `sylk logs`, or try another model: `model_for` in the settings",
         )
     return outcome.result, outcome
+
+
+async def _with_tokens(call: Callable[[float], Awaitable[Reply]], ctx: Context) -> Reply:
+    """Make a call of a model; when the session has no tokens left for it, a person is asked for more. ``call`` is told
+    for how many seconds that was. Raises TokenBudgetSpent when there are none."""
+    orchestrator = ctx.address.beside("orchestrator", "main")
+    grants, tries, waited = 0, 0, 0.0
+    while True:
+        try:
+            return await call(waited)
+        except TokenBudgetSpent as spent:
+            began = ctx.clock.now()
+            if tries:  # what was granted may not be known everywhere yet
+                tries -= 1
+                await ctx.clock.sleep(LOOKS_EVERY_S)
+            else:
+                await ctx.ask(orchestrator, TokensWanted(grants, spent.message), timeout=60)
+                while (grant := await ctx.ask(orchestrator, TokensGiven(grants), timeout=10)) is None:
+                    await ctx.clock.sleep(LOOKS_EVERY_S)
+                if not grant.more:
+                    raise
+                grants, tries = grant.number, TRIES
+            waited += ctx.clock.now() - began
 
 
 def told(title: str, text: str | Sequence[str]) -> str:

@@ -201,6 +201,33 @@ class WasHelped(Request[str | None], frozen=True):
     question: str
 
 
+class TokenGrant(msgspec.Struct, frozen=True):
+    """How a person has answered, for the ``number``-th time, that the session's tokens are spent."""
+
+    number: int
+    more: int
+    """0: no more."""
+
+
+class TokensWanted(Request[None], frozen=True):
+    """Who thinks to the orchestrator: the session has used its tokens, also those of the ``after`` first grants. A
+    person is asked for more, once for all who want them."""
+
+    flow = said_by(*WORKERS, "architect", to="orchestrator")
+
+    after: int = 0
+    why: str = ""
+
+
+class TokensGiven(Request[TokenGrant | None], frozen=True):
+    """The same: what did the person say? None while nobody has said anything since the ``after`` first grants."""
+
+    flow = said_by(*WORKERS, "architect", to="orchestrator")
+    remembered = False
+
+    after: int = 0
+
+
 class TaskStatus(msgspec.Struct, frozen=True):
     """How an attempt is going, as its pipeline knows it."""
 

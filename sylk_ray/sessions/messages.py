@@ -156,6 +156,16 @@ class SetGroup(Request[SessionRecord], frozen=True):
     group: Group
 
 
+class GrantTokens(Message, frozen=True):
+    """A person gives a session more tokens than its budget; said again under the same ``asking``, no more."""
+
+    flow = said_by("orchestrator", to="guide")
+
+    session: str
+    more: int
+    asking: str
+
+
 class DrainSessions(Request[list[JobRecord]], frozen=True):
     """For a shutdown: suspend every session that is at work, giving what runs ``grace_s`` seconds; or with ``wait``
     let all jobs come to their ends first. Answers the jobs that can be resumed."""

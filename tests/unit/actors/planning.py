@@ -37,13 +37,14 @@ from sylk_ray.runtime import (
     SystemClock,
     handler,
 )
+from sylk_ray.runtime.leases import TokenBudgetSpent
 from sylk_ray.sessions import JobRecord, JobState
-from sylk_ray.sessions.messages import JobEnded, JobProgress
+from sylk_ray.sessions.messages import GrantTokens, JobEnded, JobProgress
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Workspace
 from tests.models import ModelServer, RoleScript, call
 from tests.unit.actors import SESSION
-from tests.unit.actors.test_thinking import Door
+from tests.unit.actors.test_thinking import Charged, Door
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git, new_repository
 
@@ -59,10 +60,15 @@ class FakeGuide(Agent[None]):
     ended: list[JobRecord] = []
 
     known: list[JobRecord] = []
+    granted: list[GrantTokens] = []
 
     @handler(concurrent=True)
     async def progress(self, message: JobProgress, ctx: Context) -> None:
         self.known.append(message.record)
+
+    @handler(concurrent=True)
+    async def grant(self, message: GrantTokens, ctx: Context) -> None:
+        self.granted.append(message)
 
     @handler(concurrent=True)
     async def over(self, message: JobEnded, ctx: Context) -> None:
@@ -108,6 +114,15 @@ class OpenDoor(Door):
     claim = want
 
     def give_back(self, key: str) -> None: ...
+
+    @asynccontextmanager
+    async def model_call(self, key: str, session: str, provider: str, **more: Any) -> AsyncGenerator[Charged]:
+        if self.spent:
+            raise TokenBudgetSpent("the session has used its 1,000 tokens.")
+        async with super().model_call(key, session, provider, **more) as call:
+            yield call
+
+    spent = False
 
 
 class World:
@@ -222,6 +237,7 @@ async def opened(tmp_path: Path) -> AsyncGenerator[World]:
     FakeRouter.places, FakeRouter.events = {}, []
     FakeGuide.ended.clear()
     FakeGuide.known.clear()
+    FakeGuide.granted.clear()
     FakePipeline.started.clear()
     FakePipeline.stopped.clear()
     FakePipeline.told.clear()

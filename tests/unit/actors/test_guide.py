@@ -15,6 +15,7 @@ from actors.job_messages import ContinueJob, HaltJob, RunJob
 from actors.job_runner import JobRunner
 from sylk_ray.config import Settings
 from sylk_ray.errors import InputError
+from sylk_ray.fairness import Group
 from sylk_ray.hooks import Abort, Aborted, HookContext, SessionCreate, hook
 from sylk_ray.jobs import load_job
 from sylk_ray.messaging import SHARED, Address, begin_trace, current_trace
@@ -34,7 +35,17 @@ from sylk_ray.runtime.directory import LocateSession
 from sylk_ray.runtime.fleet_messages import CloseSession, GetResources, OpenSession, Resources
 from sylk_ray.runtime.leases import CloseShare, SetShare
 from sylk_ray.sessions import JobRecord, JobState
-from sylk_ray.sessions.messages import GUIDE, CreateSession, EndSession, GetJob, JobEnded, ListSessions, SubmitJob
+from sylk_ray.sessions.messages import (
+    GUIDE,
+    CreateSession,
+    EndSession,
+    GetJob,
+    GetSession,
+    GrantTokens,
+    JobEnded,
+    ListSessions,
+    SubmitJob,
+)
 from sylk_ray.sessions.records import TaskRecord
 from sylk_ray.speech import NobodyOfThatName, Say
 from sylk_ray.speech.messages import SayAtRest
@@ -184,6 +195,18 @@ async def test_a_job_that_began_while_its_session_was_being_closed_is_ended_with
     closed = await host.ask(ME, GUIDE, EndSession("standing"), timeout=20)
     assert closed.closed
     assert (await host.ask(ME, GUIDE, GetJob(late[0].job_id), timeout=5)).status is JobState.CANCELLED
+
+
+async def test_more_tokens_are_added_to_a_sessions_budget_once(host, tmp_path):
+    repo = str(new_repository(tmp_path / "repo", {"x": "1\n"}))
+    session = await host.ask(ME, GUIDE, CreateSession("standing", repo, group=Group(token_budget=1_000)), timeout=10)
+    orchestrator = Address(session.id, "orchestrator", "main")
+    for _ in range(2):
+        await host.tell(orchestrator, GUIDE, GrantTokens(session.id, 500, "a-1"), timeout=5)
+    await host.tell(orchestrator, GUIDE, GrantTokens(session.id, 20, "a-2"), timeout=5)
+    async with asyncio.timeout(10):
+        while (await host.ask(ME, GUIDE, GetSession(session.id), timeout=5)).group.token_budget != 1_520:
+            await asyncio.sleep(0.01)
 
 
 async def test_a_hook_may_refuse_a_session_before_anything_of_it_is_made(host, tmp_path):

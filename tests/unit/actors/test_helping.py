@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 
 from actors.help_desk import NOT_ANSWERED
+from actors.token_desk import tokens_of
+from sylk_ray.errors import InputError
 from sylk_ray.messaging import Address
 from sylk_ray.pipelines.messages import HelpWanted, TellEngineer, WasHelped
+from sylk_ray.sessions.messages import GrantTokens
 from sylk_ray.speech import NeedsModel
 from sylk_ray.speech.tasks import UserTaskPrompt
 from tests.models import call
 from tests.unit.actors import SESSION
 
-from .planning import ORCHESTRATOR, PLAN, FakePipeline, World, opened
+from .planning import ORCHESTRATOR, PLAN, FakeGuide, FakePipeline, World, opened
 
 AUTO = {"approval": "auto"}
 ENGINEER = Address(SESSION, "engineer", "add_total")
@@ -137,3 +140,41 @@ async def test_declared_work_cannot_be_talked_to(world):
     await world.started("add_total")
     with pytest.raises(NeedsModel, match="declares"):
         await prompted(world, "mind the floats")
+
+
+async def test_a_person_is_asked_for_more_tokens_and_the_call_is_made_with_them(world):
+    world.host.leases.spent = True
+    await world.submit(AUTO, architect=[PLAN])
+    asked = await world.until("person.asked")
+    assert (asked["asked"], asked["role"]) == ("question", "orchestrator")
+    assert asked["text"].startswith("the session has used its 1,000 tokens. How many more")
+    with pytest.raises(InputError, match="no number of tokens"):
+        await world.decide("answer", "plenty")
+    await world.decide("answer", "50k")
+    async with asyncio.timeout(10):
+        while not FakeGuide.granted:
+            await asyncio.sleep(0.01)
+    assert FakeGuide.granted == [GrantTokens(SESSION, 50_000, asked["id"])]
+    world.host.leases.spent = False
+    await world.started("add_total")
+    assert len(world.happened("person.asked")) == 1
+
+
+@pytest.mark.parametrize("how", ["0", "denied", "late"])
+async def test_without_more_tokens_it_ends_and_says_why(world, how):
+    world.host.leases.spent = True
+    await world.submit({**AUTO, "answer_within_s": 0.3} if how == "late" else AUTO, architect=[PLAN])
+    await world.until("person.asked")
+    if how != "late":
+        await world.decide("deny" if how == "denied" else "answer", "" if how == "denied" else "0")
+    record = await world.ended()
+    assert (record.status, record.error.type) == ("failed", "token_budget_spent")
+    assert FakeGuide.granted == []
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("50000", 50_000), ("50_000", 50_000), ("1,500", 1_500), ("2 M", 2_000_000), ("-1", None), ("x", None)],
+)
+def test_tokens_are_said_as_people_write_them(text, tokens):
+    assert tokens_of(text) == tokens
