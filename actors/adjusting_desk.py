@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from actors.job_messages import KeepPlan
 from actors.orchestrator_state import Planning, WantedChange
 from actors.planning_desk import PlanningDesk
 from actors.planning_messages import (
@@ -49,6 +50,10 @@ class AdjustingDesk(PlanningDesk):
     async def adjust(self, message: AdjustPlan, ctx: Context) -> JobRecord:
         """Change single tasks."""
         self._check_changeable()
+        for each in message.adjustments:
+            entry = self.state.tasks.get(each.node_id)
+            if each.type == "remove_node" and entry is not None and entry.record.state == NodeState.SUCCEEDED:
+                raise Refused(TaskOver(f"{each.node_id} is done", hint="`git revert` takes back what is on the branch"))
         job = _or_refused(lambda: adjusted(self._job, message.adjustments))
         await self._amend(job, ctx, why=message.why, by=message.who, named=_given(message.adjustments))
         return self._ledger.record
@@ -58,6 +63,8 @@ class AdjustingDesk(PlanningDesk):
         """Take another plan."""
         self._check_changeable()
         plan = Job.model_validate_json(message.job)
+        if not plan.tasks:
+            raise Refused(InputError("it has no tasks", hint="to ask the Architect: `sylk plan ask`"))
         begun = self._begun()
         merging = message.strategy == "merge_pending"
         job = _or_refused(lambda: merged(self._job, plan, begun) if merging else with_tasks(self._job, plan.tasks))
@@ -69,7 +76,8 @@ class AdjustingDesk(PlanningDesk):
         """Try a task again."""
         self._check_changeable()
         name, _ = self._find(message.task)
-        decisions = _or_refused(lambda: self._scheduler.retry(name, ctx.clock.now()))
+        decisions = _or_refused(lambda: self._scheduler.retry([name], ctx.clock.now()))
+        self._has_changed()
         await self._told(name, "retry", "", ctx)
         await self._carry_out(decisions, ctx)
         return self._ledger.record
@@ -83,6 +91,7 @@ class AdjustingDesk(PlanningDesk):
             raise Refused(TaskOver(f"{name} is done", hint="what is done is on the branch: `git revert` takes it back"))
         reason = one_line(message.reason) or f"{message.who or 'a person'} does without it"
         decisions = _or_refused(lambda: self._scheduler.skip(name, reason, ctx.clock.now()))
+        self._has_changed()
         await self._told(name, "skip", reason, ctx)
         await self._carry_out(decisions, ctx)
         return self._ledger.record
@@ -112,27 +121,30 @@ class AdjustingDesk(PlanningDesk):
         same = [name for name in job.tasks if name in before.tasks]
         changed = {name for name in same if not _alike(job.tasks[name], before.tasks[name])}
         given = changed.union(named)
-        states = {name: self._scheduler.state_of(name) for name in before.tasks}
-        if done := sorted(name for name in changed if states[name] is NodeState.SUCCEEDED):
+        succeeded = {name for name in changed if self._scheduler.state_of(name) is NodeState.SUCCEEDED}
+        if done := sorted(succeeded):
             raise Refused(TaskOver(f"{done[0]} is done, and cannot be changed any more", hint="add another task"))
         _or_refused(lambda: check_models(job, ctx.settings))
         graph = graph_of(job)
         amended, decisions = _or_refused(lambda: self._scheduler.amended(graph, now))
-        self._job, self._scheduler = job, amended
+        # On a copy until all of it has been found possible.
         for name in left_out:
             decisions += amended.skip(name, "it was taken out of the plan", now)
-        for name in (each for each in same if each not in left_out and (anew or each in given)):
-            if states[name] is NodeState.RUNNING and (anew or name in changed):
+        known = [name for name in same if name not in left_out]
+        for name in known:
+            if amended.state_of(name) is NodeState.RUNNING and (anew or name in changed):
                 decisions += amended.redo(name, "its task has changed", now)
-            elif states[name] in ENDED_BADLY:
-                decisions += amended.retry(name, now)
+        again = [name for name in known if (anew or name in given) and amended.state_of(name) in ENDED_BADLY]
+        decisions += _or_refused(lambda: amended.retry(again, now))
+        self._job, self._scheduler = job, amended
+        self._has_changed()
         self.state.planned = job.model_dump_json()
         self._ledger.amend(layers(graph))
         self._enter_tasks()
         for name in same:
             if job.tasks[name].lane is not before.tasks[name].lane:
                 self._ask_in_again(name, job.tasks[name])
-        await self._keep_plan()
+        await ctx.tell(ctx.address, KeepPlan())
         await ctx.publish(
             "plan.changed",
             added=sorted(job.tasks.keys() - before.tasks.keys()),
@@ -153,10 +165,17 @@ class AdjustingDesk(PlanningDesk):
             raise Refused(TaskOver("the job is over", hint="what is missing can be submitted as another job"))
         if self.state.planning is not None and self.state.planning.change is None:
             raise Refused(InputError("the job has no plan yet", hint="see `sylk inbox`"))
-        if self._scheduler.mode.cancelled:
+        if self.state.cancelling or self._scheduler.mode.cancelled:
             raise Refused(TaskOver("the job is being cancelled"))
         if self.state.checks_attempted:
             raise Refused(TaskOver("all tasks have ended, and the session's checks run"))
+
+    def _has_changed(self) -> None:
+        """What the job would have ended with does not hold any more."""
+        planning = self.state.planning
+        if planning is not None and planning.change is not None:
+            change = msgspec.structs.replace(planning.change, otherwise=None)
+            self.state.planning = msgspec.structs.replace(planning, change=change)
 
     def _begun(self) -> set[str]:
         return {name for name, entry in self.state.tasks.items() if entry.progress.attempt}
@@ -166,7 +185,7 @@ class AdjustingDesk(PlanningDesk):
     async def _mend(self, error: ErrorRecord, ctx: Context) -> bool:
         """Have the Architect change the plan because something has failed, if it may; else the job ends with that."""
         request, allowed = self._job.request, self._job.policy.max_fixes
-        if request is None or self.state.changes >= allowed or self._scheduler.mode.cancelled:
+        if request is None or self.state.changes >= allowed or self.state.cancelling:
             return False
         self.state.changes += 1
         await self._want_change(WantedChange("fix", error.message, otherwise=error), ctx)

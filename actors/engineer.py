@@ -122,9 +122,13 @@ class Engineer(Worker):
     async def _helped(self, brief: Brief, question: str, ctx: Context) -> str:
         """The answer to a question of the model, however long that takes."""
         orchestrator = ctx.address.beside("orchestrator", "main")
-        await ctx.ask(orchestrator, HelpWanted(brief.task, brief.attempt, question), timeout=60)
         while True:
             with contextlib.suppress(DeliveryError):  # its cell may be being replaced
+                await ctx.ask(orchestrator, HelpWanted(brief.task, brief.attempt, question), timeout=60)
+                break
+            await ctx.clock.sleep(LOOKS_EVERY_S)
+        while True:
+            with contextlib.suppress(DeliveryError):
                 answer = await ctx.ask(orchestrator, WasHelped(brief.task, brief.attempt, question), timeout=10)
                 if answer is not None:
                     return answer

@@ -6,6 +6,7 @@ import msgspec
 
 from actors.adjusting_desk import AdjustingDesk
 from actors.orchestrator_state import Help
+from actors.planning_desk import NOBODY
 from actors.planning_messages import Advise, Advised
 from sylk_ray.pipelines.messages import HelpWanted, WasHelped
 from sylk_ray.runtime import Context, handler
@@ -47,11 +48,23 @@ class HelpDesk(AdjustingDesk):
         known = self._help(message.task, message.attempt, message.question)
         return known.answer if known is not None else NOT_ANSWERED
 
+    def _waits_for_help(self, task: str, attempt: int) -> bool:
+        """Whether an attempt's clock has to stand still for a question."""
+        return any((each.task, each.attempt) == (task, attempt) and each.answer is None for each in self.state.helps)
+
+    async def _withdraw_questions(self, ctx: Context) -> None:
+        """Nobody waits any more for what an attempt has asked that is over."""
+        for help_ in [each for each in self.state.helps if each.answer is None]:
+            if not self._is_current(help_.task, help_.attempt):
+                self._keep(msgspec.structs.replace(help_, answer=NOT_ANSWERED))
+                for asking in [each for each in self._asking if each.id == help_.asking]:
+                    await self._decided(asking, "deny", "its attempt is over", NOBODY, ctx)
+
     @handler()
     async def advised(self, message: Advised, ctx: Context) -> None:
         """Pass it on, or ask a person."""
         help_ = self._help(message.task, message.attempt, message.question)
-        if help_ is None or help_.answer is not None or not self.state.running:
+        if help_ is None or help_.answer is not None or not self._is_current(help_.task, help_.attempt):
             return
         if message.answer:
             await self._helped(help_, message.answer, "architect", ctx)
@@ -68,7 +81,8 @@ class HelpDesk(AdjustingDesk):
 
     async def _helped(self, help_: Help, answer: str, who: str, ctx: Context) -> None:
         self._keep(msgspec.structs.replace(help_, answer=answer))
-        self._scheduler.go_on(help_.task, help_.attempt, ctx.clock.now())
+        if not self._waits_for_help(help_.task, help_.attempt):
+            self._scheduler.go_on(help_.task, help_.attempt, ctx.clock.now())
         await ctx.publish("engineer.helped", task=help_.task, question=help_.question, answer=answer, by=who)
         self._set_alarm()
         self._note_state()

@@ -34,6 +34,8 @@ class HaltNow(Message, frozen=True):
     priority = Lane.HIGH
 
     reason: str
+    stop_running: bool = True
+    """Else what runs comes to its end, and nothing more begins."""
 
 
 class PauseJob(Request[None], frozen=True):
@@ -46,6 +48,12 @@ class ContinueJob(Request[None], frozen=True):
     """Go on after a pause."""
 
     flow = said_by("guide", to="orchestrator")
+
+
+class KeepPlan(Message, frozen=True):
+    """The orchestrator to itself: a change of the plan is in the journal, and the file of the job may follow it."""
+
+    flow = said_by("orchestrator", to="orchestrator")
 
 
 class Begin(Message, frozen=True):

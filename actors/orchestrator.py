@@ -19,6 +19,7 @@ from actors.job_messages import (
     EndTold,
     HaltJob,
     HaltNow,
+    KeepPlan,
     PauseJob,
     RunJob,
     TellEnd,
@@ -114,6 +115,8 @@ class Orchestrator(TokenDesk):
             key = (decision.node.name, decision.attempt)
             if isinstance(decision, Start) and key in self.state.admitted:
                 self._scheduler.node_began(*key, now)
+                if self._waits_for_help(*key):
+                    self._scheduler.hold_clock(*key, now)
 
     async def on_deactivate(self) -> None:
         """Stop waiting for time to pass."""
@@ -167,6 +170,12 @@ class Orchestrator(TokenDesk):
         else:
             await ctx.tell(ctx.address, Begin())
         self._note_state()
+
+    @handler()
+    async def keep_plan(self, message: KeepPlan, ctx: Context) -> None:
+        """Write it where whoever looks at the session finds it: what is not in the journal is not in the file."""
+        if self.state.running and self.state.planned:
+            await self._keep_plan()
 
     async def _keep_plan(self) -> None:
         path = self._directory.job_of(self._ledger.record.job_id)
@@ -225,8 +234,11 @@ class Orchestrator(TokenDesk):
     async def slot_wait(self, message: SlotWait, ctx: Context) -> None:
         """An attempt waits for a CPU slot, or does so no more."""
         if self._is_current(message.task, message.attempt):
-            change = self._scheduler.go_on if message.over else self._scheduler.hold_clock
-            change(message.task, message.attempt, ctx.clock.now())
+            key, now = (message.task, message.attempt), ctx.clock.now()
+            if not message.over:
+                self._scheduler.hold_clock(*key, now)
+            elif not self._waits_for_help(*key):
+                self._scheduler.go_on(*key, now)
             self._set_alarm()
             self._note_state()
 
@@ -326,6 +338,7 @@ class Orchestrator(TokenDesk):
         """Cancel the job."""
         if not self.state.running:
             return
+        self.state.cancelling = True
         await ctx.publish("job.cancelling", reason=message.reason)
         if self.state.planning is not None:
             change = self.state.planning.change
@@ -338,7 +351,8 @@ class Orchestrator(TokenDesk):
                 ctx.address.beside("pipeline", CHECKS), StopPipeline(self.state.checks_round, message.reason)
             )
             return
-        await self._carry_out(self._scheduler.cancel(message.reason, ctx.clock.now()), ctx)
+        decisions = self._scheduler.cancel(message.reason, ctx.clock.now(), stop_running=message.stop_running)
+        await self._carry_out(decisions, ctx)
 
     @handler()
     async def pause(self, message: PauseJob, ctx: Context) -> None:
@@ -383,6 +397,7 @@ class Orchestrator(TokenDesk):
             else:
                 await self._stop(decision, ctx)
         self._give_back_ended()
+        await self._withdraw_questions(ctx)
         self._set_alarm()
         if self._scheduler.finished and self.state.planning is None:
             await self._graph_ended(ctx)
@@ -482,7 +497,9 @@ class Orchestrator(TokenDesk):
         self._reports.soon()
 
     def _set_alarm(self) -> None:
-        due = [self._scheduler.next_wakeup(), self._asked_until()] if self.state.running else []
+        # A paused job does not say for a person that they have taken too long.
+        asked = None if not self.state.running or self._scheduler.mode.paused else self._asked_until()
+        due = [self._scheduler.next_wakeup(), asked] if self.state.running else []
         self._reminders.set_alarm(min((at for at in due if at is not None), default=None), Tick())
 
     # -- the end ----------------------------------------------------------------------------------------------

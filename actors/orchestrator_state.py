@@ -75,6 +75,8 @@ class OrchestratorState(msgspec.Struct):
     checks_attempted: bool = False
     checks_round: int = 0
     """How often the session's checks have begun: after each change that is to mend what they found once more."""
+    cancelling: bool = False
+    """Whether a person has ended it: then nothing is mended."""
     changes: int = 0
     """How often the Architect was asked to mend the plan because something had failed."""
     end_told: bool = False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from pydantic import ValidationError
 
+from actors.job_messages import HaltNow
 from actors.planning_messages import AdjustPlan, ChangeKind, RequestPlanChange, RetryTask, SkipTask, UpdatePlan
 from actors.task_views import describe_job, describe_task, task_data
 from sylk_ray.jobs import Adjustment, CannotAdjust, Job, Strategy
@@ -170,11 +171,8 @@ async def receive_workflow_cancellation(
     if cleanup_mode != "wait_current":
         return await cancel_execution.function(ctx, dag_id=dag_id, reason=reason)
     _job(ctx, dag_id)
-    told = reason or "nothing more is to be begun"
-    waiting = [name for name, entry in ctx.agent.state.tasks.items() if not entry.progress.attempt]
-    for name in waiting:
-        await ctx.ctx.ask(ctx.address, SkipTask(name, told, _who(ctx)), timeout=60)
-    return Heard(f"{len(waiting)} task(s) will not begin; what runs comes to its end", {"skipped": waiting})
+    await ctx.ctx.tell(ctx.address, HaltNow(reason or "nothing more is to be begun", stop_running=False))
+    return Heard("nothing more begins; what runs comes to its end", {"job": dag_id})
 
 
 @skill(domain="orchestration", keywords=["request", "plan", "change", "modify", "architect"], tier="specialised")

@@ -86,7 +86,8 @@ def change(
     """
     changes: list[dict[str, Any]] = []
     if prompt:
-        changes.append(_change("modify_node", task, prompt=prompt, literal=True))
+        # Actions that were declared would be done in place of the prompt.
+        changes.append(_change("modify_node", task, prompt=prompt, literal=True, engineer=[]))
     if after is not None:
         changes.append(_change("change_deps", task, depends_on=_names(after)))
     if priority:

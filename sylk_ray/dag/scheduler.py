@@ -20,7 +20,7 @@ that come back. The rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from random import Random
@@ -196,7 +196,7 @@ class Scheduler:
             return []
         if progress.stop:
             return self._stop_ended(progress, now)
-        if retryable and self._ledger.has_tries_left(progress):
+        if retryable and not self._halted and self._ledger.has_tries_left(progress):
             self._back_off(progress, failure, now)
             return self._fill(now)
         return self._fail(progress, failure, now)
@@ -216,12 +216,13 @@ class Scheduler:
                 self._end_back_off(progress, now)
         return [*decisions, *self._fill(now)]
 
-    def cancel(self, reason: str, now: float) -> list[Decision]:
-        """Stop what runs and cancel the rest. Once halted or finished there is nothing left to cancel."""
+    def cancel(self, reason: str, now: float, *, stop_running: bool = True) -> list[Decision]:
+        """Stop what runs, or let it come to its end, and cancel the rest. Once halted or finished there is nothing left
+        to cancel."""
         if self._halted or self.finished:
             return []
         self._cancelled = True
-        return self._halt(reason or "cancelled", NodeState.CANCELLED, now)
+        return self._halt(reason or "cancelled", NodeState.CANCELLED, now, stop_running=stop_running)
 
     def interrupt(self, name: str, reason: str, now: float) -> list[Decision]:
         """End one node, for a person: it is not tried again. One that has ended stays as it is. Raises UnknownNode."""
@@ -254,20 +255,24 @@ class Scheduler:
         self._do_without(progress, reason, now)
         return self._reconsider(now)
 
-    def retry(self, name: str, now: float) -> list[Decision]:
-        """Try a node again that ended badly, with all its tries; what was skipped for it waits again. Raises
-        UnknownNode, and NotPossible when it did not, or when what it depends on did."""
-        progress = self._ledger[name]
-        self._check_not_cancelled(name)
-        if not progress.lost:
-            raise NotPossible(f'"{name}" is {progress.state}: there is nothing to try again')
-        lost = [each for each in self._nodes[name].depends_on if self._ledger.peek(each).lost]
-        if lost:
-            raise NotPossible(f'"{name}" depends on "{lost[0]}", which did not succeed', hint=f'retry "{lost[0]}"')
-        if self._halted and progress.state is not NodeState.FAILED:
-            raise NotPossible(f'"{name}" was stopped {self._halted}', hint="retry or skip what failed")
-        progress.forgiven = progress.attempt
-        self._ledger.move(progress, NodeState.PENDING, now, "it is tried again")
+    def retry(self, names: Sequence[str], now: float) -> list[Decision]:
+        """Try nodes again that ended badly, with all their tries; what was skipped for them waits again. All, or
+        none: raises UnknownNode, and NotPossible when one did not end badly, or when what it depends on did."""
+        chosen = [self._ledger.peek(name) for name in names]
+        failed = [each.name for each in self._ledger.all() if self._has_failed(each) and each.name not in names]
+        for progress in chosen:
+            name = progress.name
+            self._check_not_cancelled(name)
+            if not progress.lost:
+                raise NotPossible(f'"{name}" is {progress.state}: there is nothing to try again')
+            lost = [each for each in self._nodes[name].depends_on if self._ledger.peek(each).lost and each not in names]
+            if lost:
+                raise NotPossible(f'"{name}" depends on "{lost[0]}", which did not succeed', hint=f'retry "{lost[0]}"')
+            if self._halted and failed and progress.state is not NodeState.FAILED:
+                raise NotPossible(f'"{name}" was stopped {self._halted}', hint=f'retry or skip "{failed[0]}"')
+        for progress in (self._ledger[name] for name in names):
+            progress.forgiven = progress.attempt
+            self._ledger.move(progress, NodeState.PENDING, now, "it is tried again")
         return self._reconsider(now)
 
     def redo(self, name: str, reason: str, now: float) -> list[Decision]:
@@ -321,11 +326,16 @@ class Scheduler:
     def _reconsider(self, now: float) -> list[Decision]:
         """Bring every node that does not run where it belongs: the graph has changed, or a failure counts no more."""
         halted_for = self._halted
-        if not self._cancelled and not any(each.state is NodeState.FAILED for each in self._ledger.all()):
+        if not self._cancelled and not any(map(self._has_failed, self._ledger.all())):
             self._halted = ""
         for name in chain.from_iterable(layers(self._graph)):
             self._place(self._ledger[name], halted_for, now)
         return self._fill(now)
+
+    def _has_failed(self, progress: Progress) -> bool:
+        """Also one that is still being stopped because its last try took too long."""
+        late = progress.stop == "timed_out" and not self._ledger.has_tries_left(progress)
+        return progress.state is NodeState.FAILED or late
 
     def _place(self, progress: Progress, halted_for: str, now: float) -> None:
         name, move = progress.name, self._ledger.move
@@ -446,14 +456,14 @@ class Scheduler:
                 self._ledger.move(child, NodeState.SKIPPED, now, reason)
                 waiting.extend(self._children[child.name])
 
-    def _halt(self, reason: str, unstarted: NodeState, now: float) -> list[Decision]:
+    def _halt(self, reason: str, unstarted: NodeState, now: float, *, stop_running: bool = True) -> list[Decision]:
         """Nothing is started any more; what never was ends in ``unstarted``, the rest is Cancelled."""
         self._halted = reason
         self._ready.clear()
         self._held.clear()
         decisions: list[Decision] = []
         for progress in self._ledger.all():
-            if progress.state is NodeState.RUNNING and not progress.stop:
+            if progress.state is NodeState.RUNNING and not progress.stop and stop_running:
                 progress.stop, progress.reason = "halted", reason
                 decisions.append(self._ledger.stop_of(progress))
             elif progress.state is not NodeState.RUNNING and progress.state not in TERMINAL:

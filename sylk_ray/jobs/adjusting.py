@@ -74,6 +74,9 @@ def _adjust(tasks: dict[str, dict[str, Any]], change: Adjustment) -> None:
     if unknown := sorted(details.keys() - _TAKES[change.type]):
         hint = did_you_mean(unknown[0], _TAKES[change.type]) or f"it takes: {', '.join(sorted(_TAKES[change.type]))}"
         raise CannotAdjust(f"{change.type} of {name} does not take {unknown[0]!r}", hint=hint)
+    after = details.get("depends_on", ())
+    if not isinstance(after, list | tuple) or not all(isinstance(each, str) for each in cast("list[object]", after)):
+        raise CannotAdjust(f"depends_on of {name} is no list of names", hint="for example depends_on: [a, b]")
     if change.type == "add_node":
         if name in tasks:
             raise CannotAdjust(f'there is a task "{name}" already', hint="modify_node changes it")

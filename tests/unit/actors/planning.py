@@ -78,7 +78,7 @@ class FakeGuide(Agent[None]):
 class PipelineSays(Message, frozen=True):
     """To a pipeline: tell the orchestrator this."""
 
-    told: MergeWork | PipelineFailed | ChecksPassed
+    told: MergeWork | PipelineFailed | PipelineStopped | ChecksPassed
 
 
 class FakePipeline(Agent[None]):
@@ -86,6 +86,8 @@ class FakePipeline(Agent[None]):
     started: list[StartPipeline] = []
     stopped: list[str] = []
     told: list[TellEngineer] = []
+    keeps_going: bool = False
+    """Whether what is stopped takes its time to end."""
 
     @handler(concurrent=True)
     async def start(self, message: StartPipeline, ctx: Context) -> None:
@@ -94,6 +96,8 @@ class FakePipeline(Agent[None]):
     @handler(concurrent=True)
     async def stop(self, message: StopPipeline, ctx: Context) -> None:
         self.stopped.append(ctx.address.name)
+        if self.keeps_going:
+            return
         await ctx.tell(ORCHESTRATOR, PipelineStopped(ctx.address.name, message.attempt))
 
     @handler(concurrent=True)
@@ -208,12 +212,16 @@ class World:
         error = ErrorRecord("tests_failed", why)
         await self._report(task, PipelineFailed(task, attempt, error, Loops(), retryable=retryable))
 
+    async def stopped(self, task: str, attempt: int = 1) -> None:
+        """What was to end has ended."""
+        await self._report(task, PipelineStopped(task, attempt))
+
     async def passed(self, attempt: int = 1) -> None:
         """The session's checks."""
         await self.started(CHECKS, attempt)
         await self._report(CHECKS, ChecksPassed(Loops()))
 
-    async def _report(self, task: str, told: MergeWork | PipelineFailed | ChecksPassed) -> None:
+    async def _report(self, task: str, told: MergeWork | PipelineFailed | PipelineStopped | ChecksPassed) -> None:
         await self.host.tell(ORCHESTRATOR, Address(SESSION, "pipeline", task), PipelineSays(told), timeout=10)
 
     async def wish(self, message: Any) -> JobRecord:
@@ -241,6 +249,7 @@ async def opened(tmp_path: Path) -> AsyncGenerator[World]:
     FakePipeline.started.clear()
     FakePipeline.stopped.clear()
     FakePipeline.told.clear()
+    FakePipeline.keeps_going = False
     made = World(tmp_path / "home", new_repository(tmp_path / "repo", {"readme.md": "# Sums\n"}))
     await made.workspace.create(git(made.repo, "rev-parse", "HEAD"))
     await made.start()

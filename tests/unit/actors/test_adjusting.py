@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from actors.job_messages import HaltJob
+from actors.job_messages import HaltJob, PauseJob
 from actors.planning_messages import AdjustPlan, RequestPlanChange, RetryTask, SkipTask, UpdatePlan
 from actors.task_desk import TaskOver
 from sylk_ray.dag import NotPossible
 from sylk_ray.errors import InputError
 from sylk_ray.jobs import Adjustment, CannotAdjust, Job
+from sylk_ray.messaging import Address, HandlerFailed
 from sylk_ray.pipelines.messages import CHECKS
 from sylk_ray.sessions import JobState
+from sylk_ray.speech import CallSkill
 from tests.models import call
 from tests.unit.actors import SESSION
 from tests.unit.sessions.conftest import git
@@ -311,6 +313,110 @@ async def test_a_job_waits_for_a_change_that_is_being_thought_about(world):
     await world.decide("approve", asking=asked["id"])
     await world.succeed("write_docs")
     assert (await world.ended()).status is JobState.SUCCEEDED
+
+
+async def test_what_was_halted_for_a_failure_is_given_again_together_with_it(world):
+    """Whichever of them comes first."""
+    pair = call("finish", summary="Two.", tasks=[TASK, {**TASK, "name": "other"}])
+    fix = call("finish", summary="Again.", tasks=[{**TASK, "name": "other"}, TASK, {**TASK, "name": "third"}])
+    await world.submit(AUTO, architect=[pair, fix])
+    await world.started("other")
+    await world.fail("add_total")
+    for task, attempt in (("add_total", 2), ("other", 2), ("third", 1)):
+        await world.succeed(task, attempt)
+    assert (await world.ended()).status is JobState.SUCCEEDED
+
+
+async def test_a_change_that_is_cut_off_before_it_is_in_the_journal_never_was(world, monkeypatch):
+    await world.submit(job=DECLARED)
+    await world.started("a")
+    orchestrator = world.host._slots[ORCHESTRATOR].agent
+    carry_out = type(orchestrator)._carry_out
+
+    async def fail_once(self: Any, decisions: Any, ctx: Any) -> None:
+        monkeypatch.setattr(type(orchestrator), "_carry_out", carry_out)
+        raise RuntimeError("as the test wants it")
+
+    monkeypatch.setattr(type(orchestrator), "_carry_out", fail_once)
+    with pytest.raises(HandlerFailed, match="as the test wants it"):
+        await world.wish(AdjustPlan([change("add_node", "c", **TRUE)]))
+    assert list((await world.wish(AdjustPlan([change("add_node", "d", **TRUE)]))).tasks) == ["a", "d", "b"]
+    for task in "abd":
+        await world.succeed(task)
+    assert (await world.ended()).status is JobState.SUCCEEDED
+
+
+async def test_what_is_cancelled_is_not_mended(world):
+    pair = call("finish", summary="Two.", tasks=[TASK, {**TASK, "name": "other"}])
+    await world.submit(AUTO, architect=[pair])
+    FakePipeline.keeps_going = True
+    await world.started("other")
+    await world.fail("add_total")
+    await world.come_to(add_total="failed")
+    await world.host.ask(GUIDE, ORCHESTRATOR, HaltJob("no more"), timeout=10)
+    with pytest.raises(TaskOver, match="being cancelled"):
+        await world.wish(RetryTask("add_total"))
+    await world.stopped("other")
+    assert (await world.ended()).status is JobState.FAILED
+    assert world.script.left == {}
+
+
+async def test_a_task_that_a_person_tries_again_while_a_fix_waits_ends_the_job_well(world):
+    fix = call("finish", summary="Again.", tasks=[TASK])
+    await world.submit(architect=[call("finish", summary="One.", tasks=[TASK]), fix])
+    await world.decide("approve")
+    await world.fail("add_total")
+    asked = await world.until("person.asked", 2)
+    await world.wish(RetryTask("add_total"))
+    await world.succeed("add_total", 2)
+    await world.come_to(add_total="succeeded")
+    await world.decide("approve", asking=asked["id"])
+    record = await world.ended()
+    assert (record.status, record.error) == (JobState.SUCCEEDED, None)
+
+
+async def test_a_paused_job_does_not_deny_for_a_person_and_does_not_spin(world):
+    more = call("finish", summary="And docs.", tasks=[{"name": "write_docs", "prompt": "Write them.", "criteria": []}])
+    await world.submit({"answer_within_s": 0.5}, architect=[TWO, more])
+    await world.decide("approve")
+    await world.started("add_total")
+    await world.wish(RequestPlanChange("extend", "document it as well"))
+    await world.until("person.asked", 2)
+    await world.host.ask(GUIDE, ORCHESTRATOR, PauseJob(), timeout=10)
+    await asyncio.sleep(0.7)
+    before = world.host._slots[ORCHESTRATOR].handled
+    await asyncio.sleep(0.3)
+    assert world.host._slots[ORCHESTRATOR].handled - before < 10
+    assert len(world.happened("person.decided")) == 1
+
+
+async def test_what_runs_may_end_while_nothing_more_begins(world):
+    await world.submit({"on_failure": "continue_on_failure"}, {"request": None, "tasks": {"a": TRUE, "b": TRUE}})
+    await world.started("a")
+    await world.started("b")
+    await world.wish(AdjustPlan([change("add_node", "c", **TRUE, depends_on=["a"])]))
+    call_ = CallSkill("receive_workflow_cancellation", '{"dag_id": "j-1", "cleanup_mode": "wait_current"}')
+    await world.host.ask(Address(SESSION, "router", "main"), ORCHESTRATOR, call_, timeout=10)
+    await world.come_to(c="cancelled")
+    await world.succeed("a")
+    await world.fail("b", retryable=True)
+    record = await world.ended()
+    assert record.status is JobState.CANCELLED
+    assert (record.tasks["a"].state, record.tasks["b"].state, FakePipeline.stopped) == ("succeeded", "failed", [])
+
+
+async def test_what_is_no_change_is_refused(world):
+    await world.submit(job=DECLARED)
+    await world.succeed("a")
+    await world.come_to(a="succeeded")
+    for wrong in (None, "a", [1]):
+        with pytest.raises(CannotAdjust, match="no list of names"):
+            await world.wish(AdjustPlan([change("change_deps", "b", depends_on=wrong)]))
+    with pytest.raises(TaskOver, match="a is done"):
+        await world.wish(AdjustPlan([change("remove_node", "a")]))
+    empty = Job.model_validate({"name": "j", "request": "anything"})
+    with pytest.raises(InputError, match="no tasks"):
+        await world.wish(UpdatePlan(empty.model_dump_json()))
 
 
 async def _asked_of(world: World, times: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from actors.help_desk import NOT_ANSWERED
+from actors.planning_messages import RequestPlanChange, SkipTask
 from actors.token_desk import tokens_of
 from sylk_ray.errors import InputError
 from sylk_ray.messaging import Address
@@ -120,6 +121,34 @@ async def test_a_question_of_an_attempt_that_is_over_is_nobodys(world):
     await world.come_to(add_total="succeeded")
     await asked(world)
     assert await answer(world) == NOT_ANSWERED
+
+
+async def test_a_question_goes_with_its_attempt(world):
+    await world.submit(AUTO, architect=[PLAN, call("finish", answer="")])
+    await world.started("add_total")
+    await asked(world)
+    waits = await world.until("person.asked")
+    await world.wish(SkipTask("add_total"))
+    assert (await world.ended()).asking == []
+    assert world.happened("person.decided")[-1]["id"] == waits["id"]
+
+
+async def test_the_clock_of_who_waits_stands_still_also_after_the_orchestrator_died(world):
+    await world.submit(AUTO, architect=[PLAN, call("finish", answer="")])
+    await world.started("add_total")
+    await asked(world)
+    await world.until("person.asked")
+    world.die(ORCHESTRATOR)
+    await world.host.recover_session(SESSION)
+    await world.wish(RequestPlanChange("extend", "more"))
+
+    def clock() -> tuple[Any, Any]:
+        progress = world.host._slots[ORCHESTRATOR].agent.state.tasks["add_total"].progress
+        return progress.deadline, progress.left
+
+    assert clock()[0] is None
+    await world.decide("answer", "It is 0.", asking=world.happened("person.asked")[0]["id"])
+    assert clock()[0] is not None
 
 
 async def test_a_persons_words_reach_the_engineer_and_every_later_attempt(world):

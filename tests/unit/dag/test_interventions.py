@@ -46,7 +46,7 @@ def test_what_has_succeeded_stays_so():
     assert run.skip("a", "late", 2) == []
     assert states(run)["a"] == "succeeded"
     with pytest.raises(NotPossible, match="succeeded"):
-        run.retry("a", 2)
+        run.retry(["a"], 2)
 
 
 def test_a_failed_node_is_tried_again_with_all_its_tries_and_takes_what_was_halted_along():
@@ -56,7 +56,7 @@ def test_a_failed_node_is_tried_again_with_all_its_tries_and_takes_what_was_halt
     run.node_stopped("b", 1, 2)
     assert states(run) == {"a": "failed", "b": "cancelled", "c": "skipped", "d": "skipped"}
     assert run.outcome is Outcome.FAILED
-    assert said(run.retry("a", 3)) == ["start a 2", "start b 2"]
+    assert said(run.retry(["a"], 3)) == ["start a 2", "start b 2"]
     assert states(run) == {"a": "running", "b": "running", "c": "pending", "d": "queued"}
     assert said(run.node_succeeded("a", 2, "A", 4)) == ["start c 1"]
 
@@ -65,7 +65,7 @@ def test_one_that_still_ends_when_the_failure_counts_no_more_is_begun_anew():
     run = scheduler(node("a"), node("b"))
     run.start(0)
     run.node_failed("a", 1, "boom", 1)
-    assert said(run.retry("a", 2)) == ["start a 2"]
+    assert said(run.retry(["a"], 2)) == ["start a 2"]
     assert said(run.node_stopped("b", 1, 3)) == ["start b 2"]
 
 
@@ -74,7 +74,7 @@ def test_what_depends_on_a_failed_node_cannot_be_tried_again_before_it():
     run.start(0)
     run.node_failed("a", 1, "boom", 1)
     with pytest.raises(NotPossible, match='depends on "a"'):
-        run.retry("b", 2)
+        run.retry(["b"], 2)
     assert states(run) == {"a": "failed", "b": "skipped"}
 
 
@@ -83,7 +83,7 @@ def test_a_cancelled_run_stays_cancelled():
     run.start(0)
     run.cancel("enough", 1)
     run.node_stopped("a", 1, 2)
-    for wish in (lambda: run.retry("a", 3), lambda: run.skip("a", "x", 3)):
+    for wish in (lambda: run.retry(["a"], 3), lambda: run.skip("a", "x", 3)):
         with pytest.raises(NotPossible, match="cancelled"):
             wish()
 
@@ -167,7 +167,7 @@ def test_what_was_forgiven_is_in_the_snapshot():
     run.start(0)
     run.node_failed("a", 1, "boom", 1)
     run.node_failed("a", 2, "boom", 2)
-    run.retry("a", 3)
+    run.retry(["a"], 3)
     encoded = msgspec.json.encode(run.snapshot())
     again = Scheduler.restore(only, msgspec.json.decode(encoded, type=Snapshot), rng=Random(0))
     assert said(again.node_failed("a", 3, "boom", 4)) == ["start a 4"]

@@ -171,7 +171,7 @@ class World:
                 case "skip":
                     self.carry_out(self.run.skip(name, "not needed", self.now))
                 case "retry":
-                    self.carry_out(self.run.retry(name, self.now))
+                    self.carry_out(self.run.retry([name], self.now))
                 case _:
                     self.carry_out(self.run.redo(name, "it has changed", self.now))
         except NotPossible:
