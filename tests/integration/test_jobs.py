@@ -301,11 +301,11 @@ async def test_a_job_started_twice_at_once_runs_once(shared, repo):
     assert git(repo, "rev-list", "--count", f"main..{record.branch}") == "1"
 
 
-async def test_a_repository_that_goes_away_ends_the_job(shared, repo):
-    record = await shared.submit("name: gone\ntasks:\n  a: {engineer: [{run: 'sleep 1'}]}\n", repo)
-    await shared.until(lambda: _worktrees(repo), lambda count: count == 2)
+async def test_a_repository_that_goes_away_ends_the_job(packed, repo):
+    record = await packed.submit("name: gone\ntasks:\n  a: {engineer: [{run: 'sleep 1'}]}\n", repo)
+    await packed.until(lambda: _worktrees(repo), lambda count: count == 2)
     repo.rename(repo.with_name("moved"))
-    record = await shared.until_over(record.job_id)
+    record = await packed.until_over(record.job_id)
     assert record.status is JobState.FAILED
     assert record.tasks["a"].error is not None
 
