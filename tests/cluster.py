@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import time
@@ -134,8 +135,7 @@ async def start_runtime(head: RayHead, home: Path, *, gateway: bool = False, **s
             "probe": "tests.integration.probes:Probe",
             "keeper": "tests.integration.probes:Keeper",
         },
-        placement_timeout_s=settings.pop("placement_timeout_s", 30),
-        **settings,
+        **{"placement_timeout_s": 30, **settings},
     )
     system = await CellFactory(given).create(
         cell="system",
@@ -157,19 +157,30 @@ async def start_runtime(head: RayHead, home: Path, *, gateway: bool = False, **s
 
 
 class Kept:
-    """The runtime that a module's tests share. It gives way to one of a test's own, as the cluster holds one at a
-    time, and is started anew when it is next wanted."""
+    """The runtime that a module's tests share. It gives way to one of a test's own or of other settings, as the cluster
+    holds one at a time, and is started anew when it is next wanted."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._count = 0
+        self._settings: dict[str, Any] = {}
         self._runtime: Runtime | None = None
 
-    async def get(self, head: RayHead) -> Runtime:
-        if self._runtime is None:
+    @contextlib.asynccontextmanager
+    async def lent(self, head: RayHead, **settings: Any) -> AsyncIterator[Runtime]:
+        """The runtime of these settings, for one test; then its sessions are closed, and no agent is left."""
+        if self._runtime is None or self._settings != settings:
+            await self.end()
             self._count += 1
-            self._runtime = await start_runtime(head, self._folder / f"home{self._count}", density="packed", cells=2)
-        return self._runtime
+            self._settings = settings
+            self._runtime = await start_runtime(head, self._folder / f"home{self._count}", **settings)
+        try:
+            yield self._runtime
+            await self._runtime.close_sessions()
+        except BaseException:
+            # What is wrong with it is this test's error, and not the next one's as well.
+            await self.end()
+            raise
 
     async def end(self) -> None:
         runtime, self._runtime = self._runtime, None
@@ -186,16 +197,9 @@ def kept(cluster, tmp_path_factory) -> Iterator[Kept]:
 
 @pytest.fixture
 async def shared(cluster, kept) -> AsyncIterator[Runtime]:
-    """A packed runtime that other tests of the module use as well: for tests that kill nothing in it. Their sessions
-    are closed, and leave no agent."""
-    runtime = await kept.get(cluster)
-    yield runtime
-    try:
-        await runtime.close_sessions()
-    except BaseException:
-        # What is wrong with it is this test's error, and not the next one's as well.
-        await kept.end()
-        raise
+    """A packed runtime that other tests of the module use as well: for tests that kill nothing in it."""
+    async with kept.lent(cluster, density="packed", cells=2) as runtime:
+        yield runtime
 
 
 @pytest.fixture

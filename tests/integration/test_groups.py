@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import psutil
@@ -15,6 +16,7 @@ from sylk_ray.runtime.directory import FLEET
 from sylk_ray.runtime.fleet_messages import CloseSession, GetResources, OpenSession, ShutDown
 from sylk_ray.runtime.placement import PlacementFailed
 from sylk_ray.sessions import JobRecord, JobState
+from tests.cluster import Runtime
 
 MODEST = "name: modest\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]}\n"
 LARGE = Group(cpu_slots=2, memory_mb=512)
@@ -61,9 +63,24 @@ async def kill_system(runtime) -> None:
     await runtime.until(reborn, lambda pid: pid != info.pid)
 
 
-@pytest.fixture(params=["session", "dedicated"])
-async def runtime(request, start):
-    yield await start(density=request.param, dedicated_agents=20, placement_timeout_s=3)
+@pytest.fixture(params=["session", "dedicated"], scope="module")
+def wanted(request) -> dict[str, Any]:
+    """The settings of a runtime of each density that has groups."""
+    return {"density": request.param, "dedicated_agents": 20, "placement_timeout_s": 3}
+
+
+@pytest.fixture
+async def runtime(cluster, kept, wanted) -> AsyncIterator[Runtime]:
+    """One that other tests use as well."""
+    async with kept.lent(cluster, **wanted) as runtime:
+        yield runtime
+        assert groups() == {}
+
+
+@pytest.fixture
+async def mortal(start, wanted) -> AsyncIterator[Runtime]:
+    """One of the test's own, to kill parts of."""
+    yield await start(**wanted)
     assert groups() == {}
 
 
@@ -147,32 +164,32 @@ async def test_the_end_of_the_runtime_does_not_wait_for_room(start):
     assert groups() == {}
 
 
-async def test_a_cell_that_dies_inside_is_replaced_in_the_same_reservation(runtime):
-    before = await opened(runtime, "s")
+async def test_a_cell_that_dies_inside_is_replaced_in_the_same_reservation(mortal):
+    before = await opened(mortal, "s")
     reserved = groups()["s"]["placement_group_id"]
-    (cell,) = [cell for cell in await runtime.cells() if cell.cell == before.router_cell]
+    (cell,) = [cell for cell in await mortal.cells() if cell.cell == before.router_cell]
     psutil.Process(cell.pid).kill()
 
-    after = await runtime.until(lambda: opened(runtime, "s"), lambda now: now.router_cell != before.router_cell)
+    after = await mortal.until(lambda: opened(mortal, "s"), lambda now: now.router_cell != before.router_cell)
 
     assert after.fenced == (before.router_cell,)
     assert groups()["s"]["placement_group_id"] == reserved
-    await closed(runtime, "s")
+    await closed(mortal, "s")
 
 
-async def test_a_fleet_that_dies_takes_over_the_reservations_with_cells_and_gives_back_the_empty_ones(runtime):
-    binding = await opened(runtime, "held", Group(cpu_slots=3))
+async def test_a_fleet_that_dies_takes_over_the_reservations_with_cells_and_gives_back_the_empty_ones(mortal):
+    binding = await opened(mortal, "held", Group(cpu_slots=3))
     reserved = groups()["held"]["placement_group_id"]
-    waiting = asyncio.create_task(opened(runtime, "waiting", Group(cpu_slots=2)))
-    await runtime.until(look_at_groups, lambda there: "waiting" in there)
+    waiting = asyncio.create_task(opened(mortal, "waiting", Group(cpu_slots=2)))
+    await mortal.until(look_at_groups, lambda there: "waiting" in there)
 
-    await kill_system(runtime)
+    await kill_system(mortal)
 
     await asyncio.gather(waiting, return_exceptions=True)
-    await runtime.until(look_at_groups, lambda there: set(there) == {"held"})
-    assert (await opened(runtime, "held")).router_cell == binding.router_cell
+    await mortal.until(look_at_groups, lambda there: set(there) == {"held"})
+    assert (await opened(mortal, "held")).router_cell == binding.router_cell
     assert groups()["held"]["placement_group_id"] == reserved
-    await closed(runtime, "held")
+    await closed(mortal, "held")
 
 
 async def test_a_session_that_is_given_up_gives_all_back(start, repo):
