@@ -22,12 +22,68 @@ from tests.unit.sessions.conftest import new_repository
 
 from .waiting_job import WaitingJob
 
+LOOK = """
+import json, os, sys
+from sylk_ray.runtime.cluster.bootstrap import connect
+
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+connect(sys.argv[1])
+import ray
+
+for line in sys.stdin:
+    print(json.dumps(str(eval(json.loads(line)))), file=answers, flush=True)
+"""
+"""Answers one expression a line; what Ray prints goes elsewhere."""
+
+
+class Onlooker:
+    """A process that has joined a Ray and says what expressions are there. It is kept, as joining takes seconds, until
+    that Ray is another."""
+
+    def __init__(self, home: Path, log: Path) -> None:
+        self._home = home
+        self._log = log
+        self._address = ""
+        self._process: subprocess.Popen[str] | None = None
+
+    def says(self, address: str, look: str) -> str:
+        if self._process is None or self._process.poll() is not None or address != self._address:
+            self.close()
+            self._process, self._address = self._joining(address), address
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(look) + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        assert answer, self._log.read_text()
+        return json.loads(answer)
+
+    def _joining(self, address: str) -> subprocess.Popen[str]:
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-c", LOOK, address],
+                env=ray_environment(self._home),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
 
 @dataclass(frozen=True)
 class OwnRay:
     """A runtime whose Ray may be killed: started by the command, apart from the cluster of all other tests."""
 
     sylk: Sylk
+    onlooker: Onlooker
 
     @property
     def state(self) -> dict[str, Any]:
@@ -64,14 +120,8 @@ class OwnRay:
         GatewayClient(self.sylk.home).post(f"/jobs/{job_id}/resume")
 
     def ray(self, look: str) -> str:
-        """What an expression says on its Ray, in a process of its own: this one has joined another."""
-        join = f"from sylk_ray.runtime.cluster.bootstrap import connect; connect({self.state['address']!r})"
-        program = f"{join}; import ray; print({look})"
-        environment = ray_environment(self.sylk.home)
-        command = [sys.executable, "-c", program]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip().splitlines()[-1]
+        """What an expression says on its Ray, in a process beside it: this one has joined another."""
+        return self.onlooker.says(self.state["address"], look)
 
     def until_succeeded(self, job_id: str) -> None:
         status = self.sylk.until_over(job_id)
@@ -87,11 +137,12 @@ def own_ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnRay]:
         SYLK_PLACEMENT_TIMEOUT_S="8",
         PYTHONPATH=os.environ["PYTHONPATH"],
     )
-    ray = OwnRay(sylk)
+    ray = OwnRay(sylk, Onlooker(sylk.home, tmp_path_factory.mktemp("onlooker") / "log"))
     try:
         ray.up()
         yield ray
     finally:
+        ray.onlooker.close()
         down = sylk("down", "--now")
         sylk.close()
     assert down.code == 0, down
