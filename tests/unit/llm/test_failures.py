@@ -148,7 +148,7 @@ async def test_a_deadline_ends_the_call_and_its_connection(server, protocol):
     server.faults = [Stall(3)]
     world = World(server, protocol)
     with pytest.raises(ModelTooSlow):
-        await world.models.call("fast", ASK, deadline=world.now() + 0.2)
+        await world.models.call("fast", ASK, deadline=world.now() + 1)
     assert await asyncio.to_thread(server.hung_up.wait, 5)
 
 
