@@ -68,7 +68,8 @@ def tries(theirs: Path, repo: Path, home: Path, runtime: int) -> list[Sequence[P
         "        os.execve('/bin/sleep', ['sleep', '4242'], {})\n    os._exit(0)\n"
         "time.sleep(0.3)\nprint('started')"
     )
-    bomb = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
+    # Of 4,096 processes, which a machine survives where they are not stopped.
+    bomb = "import os, time\nfor _ in range(12):\n    try: os.fork()\n    except OSError: pass\ntime.sleep(60)"
     return [
         call("read_file", path="readme.md"),
         run("rm -rf / --no-preserve-root"),

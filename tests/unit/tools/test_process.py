@@ -38,10 +38,9 @@ if os.fork() == 0:
 os.wait()
 """
 
-FORK_BOMBS = [
-    "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass",
-    "import os\nwhile True:\n    try:\n        if os.fork() == 0: os.setsid()\n    except OSError: pass",
-]
+_FORKS = "import os, time\nfor _ in range(12):\n    try: {}\n    except OSError: pass\ntime.sleep(60)"
+FORK_BOMBS = [_FORKS.format(each) for each in ("os.fork()", "os.fork() == 0 and os.setsid()")]
+"""Of 4,096 processes, which a machine survives where they are not stopped."""
 
 
 def python(code: str) -> list[str]:
