@@ -24,9 +24,9 @@ _VOLATILE = (
     (r"\b[sj]-[0-9a-f]{4,12}\b", "<id>"),
     (r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b", "<id>"),
     (r"[^\s\"'`(=]*/worktrees/[A-Za-z0-9_-]+", "<worktree>"),
-    (r"(?<![\w.])/(?:var/)?tmp(?:/[^\s\"'`/:,;)\]]+)*/", "<tmp>/"),
     (r"[^\s\"'(]*/(?:site|dist)-packages/", "<packages>/"),
     (r"[^\s\"'(]*/lib/python3(?:\.\d+)?/", "<python>/"),
+    (r"(?<![\w.])/(?:var/)?tmp(?:/[^\s\"'`/:,;)\]]+)*/", "<tmp>/"),
     (r"\b0x[0-9a-f]{6,16}\b", "<address>"),
     (r"\b(127\.0\.0\.1|localhost):\d{4,5}\b", r"\1:<port>"),
 )

@@ -68,6 +68,7 @@ def test_ids_times_and_settings_make_no_other_request(other: Request):
         ("/tmp/x/y/a.py:3: no", "/tmp/other/a.py:3: no"),
         (f"{Path.home()}/work/a.py", "~/work/a.py"),
         ("/opt/v/lib/python3.11/site-packages/x.py:1", "/usr/lib/python3/dist-packages/x.py:1"),
+        ("/tmp/clone/.venv/lib/python3.11/site-packages/x.py:1", "/usr/lib/python3/dist-packages/x.py:1"),
         ("http://127.0.0.1:40001/x", "http://127.0.0.1:5050/x"),
         ("/tmp/h/sessions/s-7f3a/worktrees/a/b.py", "/var/lib/sylk/sessions/s-00ff/worktrees/a/b.py"),
         ("/usr/lib/python3.11/ast.py:3", "/root/.pyenv/versions/3.12.1/lib/python3.12/ast.py:3"),
