@@ -71,6 +71,11 @@ class Working(Conversant[None]):
             task.cancel()
             await asyncio.wait([task])
             raise
+        except Exception as problem:
+            # What failed as it was stopped must not be taken for unforeseen: it would be begun once more.
+            if reason := self._called_off(brief):
+                raise reason from problem
+            raise
         finally:
             self._task = None
 

@@ -20,7 +20,7 @@ import os
 import resource
 import sys
 import time
-from _signal import SIG_DFL, signal  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+from _signal import SIG_DFL, pthread_sigmask, signal  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 from _socket import AF_INET, SOCK_DGRAM, socket
 from fcntl import ioctl
 
@@ -60,6 +60,9 @@ SIGHUP, SIGINT, SIGKILL, SIGUSR2, SIGPIPE, SIGTERM, SIGXFSZ = (
     15,
     25,
 )  # the signal module is slow to import
+SIG_BLOCK, SIG_UNBLOCK = 0, 1
+ASKED_BY = (SIGTERM, SIGINT, SIGHUP, SIGUSR2)
+"""How this process is told to end: not before it can pass that on."""
 MOMENT_S, GRACE_S = 0.1, 0.5
 """How long what the program has left may go on to its own end, and how long when it was asked to."""
 
@@ -233,6 +236,7 @@ def become(program: "list[str]", options: "list[str]", supervisor: int) -> int:
         return FAILED
     for ignored_by_python in (SIGPIPE, SIGXFSZ):
         signal(ignored_by_python, SIG_DFL)
+    pthread_sigmask(SIG_UNBLOCK, ASKED_BY)
     try:
         os.execvp(program[0], program)
     except OSError as error:
@@ -256,6 +260,7 @@ def outlive(child: int, parent: int) -> int:
     for forwarded in (SIGTERM, SIGINT, SIGHUP):
         signal(forwarded, forward)
     signal(SIGUSR2, end)
+    pthread_sigmask(SIG_UNBLOCK, ASKED_BY)
     try:
         die_with(parent, SIGUSR2)
     except OSError:
@@ -348,6 +353,7 @@ def main(arguments: "list[str]") -> int:
     except OSError as error:
         os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
         return FAILED
+    pthread_sigmask(SIG_BLOCK, ASKED_BY)
     child = os.fork()
     if child == 0:
         os._exit(become(program, arguments[:split], supervisor))

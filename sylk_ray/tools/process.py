@@ -207,7 +207,10 @@ class _Run:
             await asyncio.to_thread(self._processes.stop, grace_s)
             async with asyncio.timeout(1):
                 await self._exited.wait()
-        except (TimeoutError, asyncio.CancelledError):
+        except TimeoutError:
+            # Whatever held it up is no matter of whoever cancelled the run, or of its limit.
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except asyncio.CancelledError:
             os.killpg(self._process.pid, signal.SIGKILL)
             raise
         finally:

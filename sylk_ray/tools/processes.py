@@ -97,11 +97,12 @@ class RunProcesses:
         return found
 
     def stop(self, grace_s: float) -> int:
-        """End them all but the first, which ends when no other is left (``confine``); return how many were left after
-        all. Blocks until they are gone."""
+        """End them all; return how many were left after all. Blocks until they are gone. The first ends when no other
+        is left (``confine``), and passes on what it is asked, also when it has not started the program yet."""
         if not grace_s and self._group is not None:
             end_group(self._group)
-        return _stop(lambda: self.started(search_markers=True), grace_s)
+        _signal({self._leader}, signal.SIGTERM if grace_s else signal.SIGUSR2)
+        return _stop(lambda: self.living(search_markers=True), grace_s, spared=self._leader)
 
     def started(self, *, search_markers: bool) -> set[Entry]:
         """Those that live, without the first."""
@@ -136,8 +137,9 @@ async def kill_tool_processes(run_id_prefix: str | None = None, *, cell: str = "
     return count
 
 
-def _stop(find: Callable[[], set[Entry]], grace_s: float) -> int:
-    asked: set[int] = set()
+def _stop(find: Callable[[], set[Entry]], grace_s: float, spared: int = 0) -> int:
+    """Until nothing is found any more. The process ``spared`` is only waited for."""
+    asked = {spared}
     started = time.monotonic()
     while living := find():
         waited = time.monotonic() - started
@@ -145,7 +147,7 @@ def _stop(find: Callable[[], set[Entry]], grace_s: float) -> int:
             return len(living)
         pids = {entry.pid for entry in living}
         if waited >= grace_s:
-            _kill(living)
+            _kill({entry for entry in living if entry.pid != spared})
         else:
             _signal(pids - asked, signal.SIGTERM)
         asked |= pids

@@ -250,15 +250,15 @@ tasks:
     assert list(outside.iterdir()) == []
 
 
-async def test_a_closed_session_leaves_nothing_behind(packed, repo):
-    record = await packed.submit("name: c\ntasks:\n  a: {engineer: [{run: 'sleep 985'}]}\n", repo, "demo")
-    await packed.until(lambda: _worktrees(repo), lambda count: count == 2)
-    session = await packed.ask(GUIDE, EndSession("demo", True))
+async def test_a_closed_session_leaves_nothing_behind(shared, repo):
+    record = await shared.submit("name: c\ntasks:\n  a: {engineer: [{run: 'sleep 985'}]}\n", repo, "demo")
+    await shared.until(lambda: _worktrees(repo), lambda count: count == 2)
+    session = await shared.ask(GUIDE, EndSession("demo", True))
     assert session.closed
     assert await _worktrees(repo) == 1
     assert git(repo, "for-each-ref", "--format=%(refname)", "refs/heads") == "refs/heads/main"
-    assert await packed.ask(GUIDE, ListSessions()) == []
-    assert (await packed.job(record.job_id)).status is JobState.CANCELLED
+    assert await shared.ask(GUIDE, ListSessions()) == []
+    assert (await shared.job(record.job_id)).status is JobState.CANCELLED
 
 
 async def test_twelve_sessions_at_once_on_one_repository(shared, repo):

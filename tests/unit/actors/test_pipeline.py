@@ -175,6 +175,26 @@ async def test_an_attempt_that_is_stopped_before_it_is_started_never_begins(host
     assert (phase.attempt, phase.phase) == (2, "running")
 
 
+async def test_what_fails_as_it_is_stopped_is_not_begun_once_more(host, brief, workspace, monkeypatch):
+    begun: list[object] = []
+
+    async def stubborn(action: object, tools: object) -> None:
+        begun.append(action)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise TimeoutError("it did not end in time") from None
+
+    monkeypatch.setattr("actors.engineer.perform", stubborn)
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(brief), timeout=5)
+    async with asyncio.timeout(10):
+        while not begun:
+            await asyncio.sleep(0.01)
+    await host.tell(ORCHESTRATOR, PIPELINE, StopPipeline(1, "cancelled"), timeout=5)
+    await until_heard(PipelineStopped)
+    assert len(begun) == 1
+
+
 async def test_it_is_stopped_as_well_when_the_start_was_not_handled_before_its_cell_died(host, brief, workspace):
     """The journal as a kill left it: the wish to stop was taken, the start before it not yet."""
     journal = host.journal_of(SESSION)

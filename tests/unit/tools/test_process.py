@@ -182,6 +182,18 @@ def test_an_ordinary_users_processes_are_bounded_by_the_kernel() -> None:
     assert "all" not in done.stdout
 
 
+async def test_cancelling_while_it_starts_leaves_nothing_and_stays_a_cancellation(make_context: MakeContext) -> None:
+    """Some milliseconds in, the launcher runs and has not started the program: what it is asked then holds as well."""
+    for step in range(30):
+        context = make_context()
+        task = asyncio.create_task(context.run("sleep 985"))
+        await asyncio.sleep(step * 0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert alive(context) == []
+
+
 async def test_cancelling_kills_and_then_propagates(make_context: MakeContext) -> None:
     started = asyncio.Event()
     context = make_context(on_line=lambda _: started.set())
