@@ -19,7 +19,8 @@ from actors.thinking import LOOKS_EVERY_S, all_told, think_as, told
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Work, Worker
-from sylk_ray.pipelines.messages import EngineerDone, HelpWanted, Implement, Inspect, SendBack, WasHelped, WhatWasSaid
+from sylk_ray.pipelines.asking import HelpWanted, WasHelped, WhatWasSaid
+from sylk_ray.pipelines.messages import EngineerDone, Implement, Inspect, SendBack
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import Loops

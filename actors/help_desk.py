@@ -8,7 +8,7 @@ from actors.adjusting_desk import AdjustingDesk
 from actors.orchestrator_state import Help
 from actors.planning_desk import NOBODY
 from actors.planning_messages import Advise, Advised
-from sylk_ray.pipelines.messages import HelpWanted, WasHelped
+from sylk_ray.pipelines.asking import HelpWanted, WasHelped
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import Asking
 

@@ -9,6 +9,7 @@ import msgspec
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Message
 from sylk_ray.pipelines import Brief, Feedback, Lifecycle, Phase, PipelineBus, Work
+from sylk_ray.pipelines.asking import TellEngineer, WhatWasSaid
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import (
     CHECKS,
@@ -28,13 +29,11 @@ from sylk_ray.pipelines.messages import (
     StartPipeline,
     StopPipeline,
     TaskStatus,
-    TellEngineer,
     Test,
     TesterDone,
     Waive,
     WaiveCheck,
     WhatIsWaived,
-    WhatWasSaid,
     WorkerFailed,
 )
 from sylk_ray.pipelines.worker import kill_left_over, workspace_of

@@ -14,7 +14,7 @@ from sylk_ray.errors import SylkError
 from sylk_ray.hooks import Aborted
 from sylk_ray.llm import Meter, Reply, Request
 from sylk_ray.pipelines import Brief, Working
-from sylk_ray.pipelines.messages import TokensGiven, TokensWanted
+from sylk_ray.pipelines.asking import TokensGiven, TokensWanted
 from sylk_ray.runtime import Context
 from sylk_ray.runtime.leases import TokenBudgetSpent
 from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think

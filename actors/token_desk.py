@@ -6,7 +6,7 @@ import re
 
 from actors.help_desk import HelpDesk
 from sylk_ray.errors import InputError
-from sylk_ray.pipelines.messages import TokenGrant, TokensGiven, TokensWanted
+from sylk_ray.pipelines.asking import TokenGrant, TokensGiven, TokensWanted
 from sylk_ray.runtime import Context, Refused, handler
 from sylk_ray.sessions.messages import GUIDE, GrantTokens
 from sylk_ray.sessions.records import Asking

@@ -15,6 +15,7 @@ from actors.planning_messages import Decide
 from sylk_ray.config import Model, Settings
 from sylk_ray.jobs import Job
 from sylk_ray.messaging import SHARED, Address, Message
+from sylk_ray.pipelines.asking import TellEngineer
 from sylk_ray.pipelines.messages import (
     CHECKS,
     ChecksPassed,
@@ -24,7 +25,6 @@ from sylk_ray.pipelines.messages import (
     PipelineStopped,
     StartPipeline,
     StopPipeline,
-    TellEngineer,
 )
 from sylk_ray.runtime import (
     Agent,

@@ -14,7 +14,7 @@ from actors.planning_messages import RequestPlanChange, SkipTask
 from actors.token_desk import tokens_of
 from sylk_ray.errors import InputError
 from sylk_ray.messaging import Address
-from sylk_ray.pipelines.messages import HelpWanted, TellEngineer, WasHelped
+from sylk_ray.pipelines.asking import HelpWanted, TellEngineer, WasHelped
 from sylk_ray.sessions.messages import GrantTokens
 from sylk_ray.speech import NeedsModel
 from sylk_ray.speech.tasks import UserTaskPrompt

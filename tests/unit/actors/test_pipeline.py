@@ -24,13 +24,13 @@ from sylk_ray.jobs import load_job
 from sylk_ray.messaging import Address, Message
 from sylk_ray.messaging.wire import Envelope
 from sylk_ray.pipelines import messages
+from sylk_ray.pipelines.asking import HelpWanted, WasHelped
 from sylk_ray.pipelines.messages import (
     Assignment,
     Brief,
     DescribeTask,
     Feedback,
     FinishStopping,
-    HelpWanted,
     InspectorDone,
     MergeWork,
     PipelineFailed,
@@ -40,7 +40,6 @@ from sylk_ray.pipelines.messages import (
     StopPipeline,
     TaskStatus,
     Waive,
-    WasHelped,
     Work,
 )
 from sylk_ray.runtime import (

@@ -20,7 +20,8 @@ from sylk_ray.config import Model, Settings
 from sylk_ray.fairness import Lane
 from sylk_ray.hooks import HookContext, ToolAfter, hook, runtime_hooks
 from sylk_ray.jobs import load_job
-from sylk_ray.pipelines.messages import Assignment, Brief, MergeWork, PipelineFailed, StartPipeline, TellEngineer
+from sylk_ray.pipelines.asking import TellEngineer
+from sylk_ray.pipelines.messages import Assignment, Brief, MergeWork, PipelineFailed, StartPipeline
 from sylk_ray.runtime import Host, LocalTransport, MemoryJournals, Roles, SessionBinding, SystemClock
 from sylk_ray.sessions.workspace import Workspace
 from tests.models import ModelServer, RoleScript, call
