@@ -165,7 +165,7 @@ class AdjustingDesk(PlanningDesk):
             raise Refused(TaskOver("the job is over", hint="what is missing can be submitted as another job"))
         if self.state.planning is not None and self.state.planning.change is None:
             raise Refused(InputError("the job has no plan yet", hint="see `sylk inbox`"))
-        if self.state.cancelling or self._scheduler.mode.cancelled:
+        if self.state.cancelling:
             raise Refused(TaskOver("the job is being cancelled"))
         if self.state.checks_attempted:
             raise Refused(TaskOver("all tasks have ended, and the session's checks run"))

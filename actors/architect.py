@@ -8,7 +8,6 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
-from pydantic import ValidationError
 
 from actors.knowledge_messages import ask_codebase
 from actors.planning_messages import Advise, Advised, Change, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
@@ -18,7 +17,7 @@ from actors.thinking import all_told, think_as, told
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest
 from sylk_ray.codebase.serving.opening import DIRECTORY
 from sylk_ray.errors import SylkError
-from sylk_ray.jobs import Adjustment, CannotAdjust, Job, adjusted
+from sylk_ray.jobs import Adjustment, CannotAdjust, Job, adjusted, with_tasks
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines import Brief, Working
 from sylk_ray.pipelines.messages import Assignment
@@ -94,8 +93,9 @@ class Architect(Working):
                 planned = await self.work(brief, self._think(brief, job, message, ctx))
                 said = _plan_of(planned, job, message)
             else:
-                change = await self.work(brief, self._rethink(brief, job, message, message.change, ctx))
-                said = _change_of(change, message, message.change)
+                now = Job.model_validate_json(message.change.job)
+                change = await self.work(brief, self._rethink(brief, now, message, message.change, ctx))
+                said = _change_of(change, now, message, message.change)
         except Stopped:
             return
         except SylkError as error:
@@ -153,7 +153,7 @@ class Architect(Working):
 
     async def _rethink(self, brief: Brief, job: Job, message: MakePlan, change: Change, ctx: Context) -> PlannedChange:
         async def check(planned: PlannedChange) -> str:
-            return _wrong_change(planned, change)
+            return _wrong_change(planned, job, change)
 
         def matter(known: str) -> Matter[PlannedChange]:
             return Matter(
@@ -163,7 +163,7 @@ class Architect(Working):
                     told("Request", job.request or job.description),
                     told("Why the plan is to be changed", change.why),
                     told("Its tasks, and how they stand", change.situation),
-                    told("What they were told to do", _prompts(Job.model_validate_json(change.job))),
+                    told("What they were told to do", _prompts(job)),
                     told("Tasks that failed, and that you have to give again or to remove", change.failed),
                     *(told("Said since", each) for each in message.said),
                     told("Now", "Call finish with the change, when you know why it is needed."),
@@ -189,17 +189,14 @@ class Architect(Working):
                 about="Give the answer, or leave it empty when only a person can say it. Call it once.",
             )
 
-        async def check(advice: Advice) -> str:
-            return ""
-
-        return await self._look_and_think(brief, message.question, matter, check, ctx)
+        return await self._look_and_think(brief, message.question, matter, None, ctx)
 
     async def _look_and_think(
         self,
         brief: Brief,
         words: str,
         matter: Callable[[str], Matter[ResultT]],
-        check: Check[ResultT],
+        check: Check[ResultT] | None,
         ctx: Context,
     ) -> ResultT:
         """In a worktree of the session's head; the matter is made with the files that the ``words`` are about."""
@@ -224,19 +221,18 @@ def _plan_of(planned: Planned, job: Job, message: MakePlan) -> Said:
         return PlanFailed(job_id, round_, error)
     if planned.question:
         return PlanQuestion(job_id, round_, planned.question)
-    return PlanMade(job_id, round_, with_tasks(job, planned).model_dump_json(), planned.summary, as_text(planned))
+    return PlanMade(job_id, round_, job_of(planned, job).model_dump_json(), planned.summary, as_text(planned))
 
 
-def _change_of(planned: PlannedChange, message: MakePlan, change: Change) -> Said:
+def _change_of(planned: PlannedChange, job: Job, message: MakePlan, change: Change) -> Said:
     job_id, round_ = message.record.job_id, message.round
     if planned.give_up:
         return PlanFailed(job_id, round_, ErrorRecord("given_up", f"the Architect gives up: {planned.give_up}"))
-    if wrong := _wrong_change(planned, change):
+    if wrong := _wrong_change(planned, job, change):
         return PlanFailed(job_id, round_, ErrorRecord("no_plan", f"the Architect's last plan will not do: {wrong}"))
     if planned.question:
         return PlanQuestion(job_id, round_, planned.question)
-    adjustments = adjustments_of(planned, Job.model_validate_json(change.job))
-    return PlanMade(job_id, round_, "", planned.summary, change_as_text(planned), adjustments)
+    return PlanMade(job_id, round_, "", planned.summary, change_as_text(planned), adjustments_of(planned, job))
 
 
 def adjustments_of(planned: PlannedChange, job: Job) -> list[Adjustment]:
@@ -256,7 +252,7 @@ def change_as_text(planned: PlannedChange) -> str:
     return f"{text}\nnot needed any more: {', '.join(planned.removed)}" if planned.removed else text
 
 
-def _wrong_change(planned: PlannedChange, change: Change) -> str:
+def _wrong_change(planned: PlannedChange, job: Job, change: Change) -> str:
     given = [bool(planned.tasks or planned.removed), bool(planned.question), bool(planned.give_up)]
     if sum(given) != 1:
         return "give either tasks and what is removed, or a question, or why you give up"
@@ -268,7 +264,6 @@ def _wrong_change(planned: PlannedChange, change: Change) -> str:
     if left := [name for name in change.failed if name not in named]:
         return f"{left[0]} has failed: give it again under its name, otherwise, or remove it"
     try:
-        job = Job.model_validate_json(change.job)
         adjusted(job, adjustments_of(planned, job))
     except CannotAdjust as problem:
         return problem.message
@@ -279,13 +274,10 @@ def _prompts(job: Job) -> list[str]:
     return [f"{name}: {task.prompt or task.description or 'declared actions'}" for name, task in job.tasks.items()]
 
 
-def with_tasks(job: Job, planned: Planned) -> Job:
-    """The job with the tasks of a plan. Raises ValidationError."""
-    tasks = {
-        each.name: _fields(msgspec.structs.replace(each, prompt=_with_edges(each.prompt, planned)))
-        for each in planned.tasks
-    }
-    return Job.model_validate({**job.model_dump(by_alias=True), "tasks": tasks})
+def job_of(planned: Planned, job: Job) -> Job:
+    """The job with the tasks of a plan. Raises CannotAdjust."""
+    prompts = (msgspec.structs.replace(each, prompt=_with_edges(each.prompt, planned)) for each in planned.tasks)
+    return with_tasks(job, {each.name: _fields(each) for each in prompts})
 
 
 def _fields(task: PlannedTask) -> dict[str, Any]:
@@ -322,9 +314,9 @@ def _wrong(planned: Planned, job: Job) -> str:
     if twice := {name for name in names if names.count(name) > 1}:
         return f"two tasks are named {min(twice)}"
     try:
-        with_tasks(job, planned)
-    except ValidationError as problem:
-        return "; ".join(str(each["msg"]) for each in problem.errors())
+        job_of(planned, job)
+    except CannotAdjust as problem:
+        return problem.message
     return ""
 
 

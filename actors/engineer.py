@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -12,12 +11,12 @@ from msgspec import Meta
 from pydantic import TypeAdapter
 
 from actors.commits import KEPT_OUTPUT, committed
+from actors.patience import ask_patiently, until_told
 from actors.review import DIFF
 from actors.skills.engineer import ENGINEER_SKILLS
 from actors.surroundings import surroundings
-from actors.thinking import LOOKS_EVERY_S, all_told, think_as, told
+from actors.thinking import all_told, think_as, told
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines import Brief, Feedback, PipelineBus, Work, Worker
 from sylk_ray.pipelines.asking import HelpWanted, WasHelped, WhatWasSaid
 from sylk_ray.pipelines.messages import EngineerDone, Implement, Inspect, SendBack
@@ -123,17 +122,8 @@ class Engineer(Worker):
     async def _helped(self, brief: Brief, question: str, ctx: Context) -> str:
         """The answer to a question of the model, however long that takes."""
         orchestrator = ctx.address.beside("orchestrator", "main")
-        while True:
-            with contextlib.suppress(DeliveryError):  # its cell may be being replaced
-                await ctx.ask(orchestrator, HelpWanted(brief.task, brief.attempt, question), timeout=60)
-                break
-            await ctx.clock.sleep(LOOKS_EVERY_S)
-        while True:
-            with contextlib.suppress(DeliveryError):
-                answer = await ctx.ask(orchestrator, WasHelped(brief.task, brief.attempt, question), timeout=10)
-                if answer is not None:
-                    return answer
-            await ctx.clock.sleep(LOOKS_EVERY_S)
+        await ask_patiently(ctx, orchestrator, HelpWanted(brief.task, brief.attempt, question))
+        return await until_told(ctx, orchestrator, WasHelped(brief.task, brief.attempt, question))
 
     async def _think(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.adjusting_desk import AdjustingDesk
-from actors.orchestrator_state import Help
+from actors.orchestrator_state import Help, Question
 from actors.planning_desk import NOBODY
 from actors.planning_messages import Advise, Advised
 from sylk_ray.pipelines.asking import HelpWanted, WasHelped
@@ -24,15 +24,13 @@ class HelpDesk(AdjustingDesk):
     async def help_wanted(self, message: HelpWanted, ctx: Context) -> None:
         """Have the Architect answer it. The attempt's clock stands still meanwhile."""
         task, attempt = message.task, message.attempt
-        if self._help(task, attempt, message.question) is not None:
+        question = (task, attempt, message.question)
+        if question in self.state.helps or not self._is_current(task, attempt):
             return
-        help_ = Help(task, attempt, message.question)
-        if not self._is_current(task, attempt):
+        if sum(each[:2] == (task, attempt) for each in self.state.helps) >= MOST_QUESTIONS:
+            self._keep(question, Help(answer="You have asked enough. Go on with what you know."))
             return
-        if sum(1 for each in self.state.helps if (each.task, each.attempt) == (task, attempt)) >= MOST_QUESTIONS:
-            self._keep(msgspec.structs.replace(help_, answer="You have asked enough. Go on with what you know."))
-            return
-        self._keep(help_)
+        self._keep(question, Help())
         self._scheduler.hold_clock(task, attempt, ctx.clock.now())
         await ctx.publish("engineer.asks", task=task, question=message.question)
         self.state.plans += 1
@@ -45,57 +43,53 @@ class HelpDesk(AdjustingDesk):
     @handler(concurrent=True)
     async def was_helped(self, message: WasHelped, ctx: Context) -> str | None:
         """Its answer so far."""
-        known = self._help(message.task, message.attempt, message.question)
+        known = self.state.helps.get((message.task, message.attempt, message.question))
         return known.answer if known is not None else NOT_ANSWERED
-
-    def _waits_for_help(self, task: str, attempt: int) -> bool:
-        """Whether an attempt's clock has to stand still for a question."""
-        return any((each.task, each.attempt) == (task, attempt) and each.answer is None for each in self.state.helps)
-
-    async def _withdraw_questions(self, ctx: Context) -> None:
-        """Nobody waits any more for what an attempt has asked that is over."""
-        for help_ in [each for each in self.state.helps if each.answer is None]:
-            if not self._is_current(help_.task, help_.attempt):
-                self._keep(msgspec.structs.replace(help_, answer=NOT_ANSWERED))
-                for asking in [each for each in self._asking if each.id == help_.asking]:
-                    await self._decided(asking, "deny", "its attempt is over", NOBODY, ctx)
 
     @handler()
     async def advised(self, message: Advised, ctx: Context) -> None:
         """Pass it on, or ask a person."""
-        help_ = self._help(message.task, message.attempt, message.question)
-        if help_ is None or help_.answer is not None or not self._is_current(help_.task, help_.attempt):
+        question = (message.task, message.attempt, message.question)
+        if question not in self._unanswered() or not self._is_current(message.task, message.attempt):
             return
         if message.answer:
-            await self._helped(help_, message.answer, "architect", ctx)
+            await self._helped(question, message.answer, "architect", ctx)
             return
         text = f"{message.task} asks: {message.question}"
-        asking = await self._ask_person("question", text, ctx, by="engineer")
-        self._keep(msgspec.structs.replace(help_, asking=asking))
+        self._keep(question, Help(await self._ask_person("question", text, ctx, by="engineer")))
         self._note_state()
 
     async def _person_helped(self, asking: Asking, answer: str, who: str, ctx: Context) -> None:
-        help_ = next((each for each in self.state.helps if each.asking == asking.id), None)
-        if help_ is not None:
-            await self._helped(help_, answer or NOT_ANSWERED, who, ctx)
+        for question, help_ in self._unanswered().items():
+            if help_.asking == asking.id:
+                await self._helped(question, answer or NOT_ANSWERED, who, ctx)
 
-    async def _helped(self, help_: Help, answer: str, who: str, ctx: Context) -> None:
-        self._keep(msgspec.structs.replace(help_, answer=answer))
-        if not self._waits_for_help(help_.task, help_.attempt):
-            self._scheduler.go_on(help_.task, help_.attempt, ctx.clock.now())
-        await ctx.publish("engineer.helped", task=help_.task, question=help_.question, answer=answer, by=who)
+    async def _helped(self, question: Question, answer: str, who: str, ctx: Context) -> None:
+        task, attempt, asked = question
+        self._keep(question, Help(answer=answer))
+        if not self._waits_for_help(task, attempt):
+            self._scheduler.go_on(task, attempt, ctx.clock.now())
+        await ctx.publish("engineer.helped", task=task, question=asked, answer=answer, by=who)
         self._set_alarm()
         self._note_state()
 
-    def _keep(self, help_: Help) -> None:
-        """One of a later attempt takes the place of those before."""
-        others = [each for each in self.state.helps if each.task != help_.task or each.attempt == help_.attempt]
-        self.state.helps = [*(each for each in others if not _same(each, help_)), help_]
+    async def _withdraw_questions(self, ctx: Context) -> None:
+        """Nobody waits any more for what an attempt has asked that is over."""
+        for question, help_ in self._unanswered().items():
+            if not self._is_current(*question[:2]):
+                self._keep(question, Help(answer=NOT_ANSWERED))
+                for asking in [each for each in self._asking if each.id == help_.asking]:
+                    await self._decided(asking, "deny", "its attempt is over", NOBODY, ctx)
 
-    def _help(self, task: str, attempt: int, question: str) -> Help | None:
-        wanted = Help(task, attempt, question)
-        return next((each for each in self.state.helps if _same(each, wanted)), None)
+    def _waits_for_help(self, task: str, attempt: int) -> bool:
+        """Whether an attempt's clock has to stand still for a question."""
+        return any(each[:2] == (task, attempt) for each in self._unanswered())
 
+    def _unanswered(self) -> dict[Question, Help]:
+        return {question: help_ for question, help_ in self.state.helps.items() if help_.answer is None}
 
-def _same(one: Help, other: Help) -> bool:
-    return (one.task, one.attempt, one.question) == (other.task, other.attempt, other.question)
+    def _keep(self, question: Question, help_: Help) -> None:
+        """Those of a later attempt take the place of those before."""
+        task, attempt, _ = question
+        kept = {each: known for each, known in self.state.helps.items() if each[0] != task or each[1] == attempt}
+        self.state.helps = {**kept, question: help_}

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from actors.job_messages import ContinueJob, HaltJob, PauseJob, RunJob
+from actors.patience import REPLACED, ask_patiently
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import (
     Address,
@@ -188,16 +189,8 @@ class JobRunner:
 
     async def ask_orchestrator(self, record: JobRecord, message: HaltJob | PauseJob | ContinueJob) -> None:
         """Ask; while its cell is being replaced, ask again. Raises a DeliveryError."""
-        patience = self._ctx.clock.now() + ASK_AGAIN_S
-        while True:
-            try:
-                await self._ctx.ask(orchestrator_of(record), message)
-            except (CellLost, UnknownAddress):
-                if self._ctx.clock.now() >= patience:
-                    raise
-                await self._ctx.clock.sleep(0.25)
-            else:
-                return
+        target = orchestrator_of(record)
+        await ask_patiently(self._ctx, target, message, patience_s=ASK_AGAIN_S, bearing=REPLACED)
 
     async def ended(self, record: JobRecord) -> None:
         """A job is over, and its session too unless it is a standing one. Holds the turn."""

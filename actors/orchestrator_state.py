@@ -51,12 +51,13 @@ class Planning(msgspec.Struct, frozen=True):
     """None for the first plan of a job, before which nothing begins."""
 
 
-class Help(msgspec.Struct, frozen=True):
-    """A question of a task's Engineer. ``answer`` is None while nobody has said anything to it."""
+Question = tuple[str, int, str]
+"""Of a task's attempt: what its Engineer has asked."""
 
-    task: str
-    attempt: int
-    question: str
+
+class Help(msgspec.Struct, frozen=True):
+    """What became of an Engineer's question. ``answer`` is None while nobody has said anything to it."""
+
     asking: str = ""
     """Under which a person is asked."""
     answer: str | None = None
@@ -87,7 +88,7 @@ class OrchestratorState(msgspec.Struct):
     """The checks that a person has let tasks pass without."""
     prompted: dict[str, tuple[str, ...]] = {}
     """What a person has told tasks' Engineers."""
-    helps: list[Help] = []
+    helps: dict[Question, Help] = {}
     """What Engineers have asked."""
     tokens_asked: str = ""
     """Under which a person is asked for more tokens, while they are."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from actors.patience import LOOKS_EVERY_S, ask_patiently, until_told
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import Aborted
 from sylk_ray.llm import Meter, Reply, Request
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from sylk_ray.llm import Models
 
 ResultT = TypeVar("ResultT", bound=msgspec.Struct)
-LOOKS_EVERY_S = 0.5
-"""For what a person says."""
 TRIES = 20
 """With tokens that were granted a moment ago."""
 GRACE_S = 300.0
@@ -149,9 +148,8 @@ async def _with_tokens(call: Callable[[float], Awaitable[Reply]], ctx: Context) 
                 tries -= 1
                 await ctx.clock.sleep(LOOKS_EVERY_S)
             else:
-                await ctx.ask(orchestrator, TokensWanted(grants, spent.message), timeout=60)
-                while (grant := await ctx.ask(orchestrator, TokensGiven(grants), timeout=10)) is None:
-                    await ctx.clock.sleep(LOOKS_EVERY_S)
+                await ask_patiently(ctx, orchestrator, TokensWanted(grants, spent.message))
+                grant = await until_told(ctx, orchestrator, TokensGiven(grants))
                 if not grant.more:
                     raise
                 grants, tries = grant.number, TRIES

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.architect import Planned, PlannedTask, as_text, with_tasks
+from actors.architect import Planned, PlannedTask, as_text, job_of
 from actors.job_messages import ContinueJob, HaltJob, PauseJob
 from actors.planning_desk import NotAsked
 from sylk_ray.jobs import Job
@@ -240,7 +240,7 @@ async def test_an_architect_without_a_plan_fails_the_job_and_says_why(world):
 def test_what_a_model_writes_is_no_template():
     job = Job.model_validate({"name": "j", "request": "x"})
     planned = Planned(tasks=(PlannedTask("a", "Write {{ name }} and {% raw %}x{% endraw %}."),))
-    task = with_tasks(job, planned).tasks["a"]
+    task = job_of(planned, job).tasks["a"]
     assert (task.literal, task.prompt) == (True, planned.tasks[0].prompt)
 
 
