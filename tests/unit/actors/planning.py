@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from actors.architect import Architect
 from actors.job_messages import RunJob
@@ -48,6 +48,7 @@ from tests.unit.actors.test_thinking import Charged, Door
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git, new_repository
 
+Seen = TypeVar("Seen")
 ORCHESTRATOR = Address(SESSION, "orchestrator", "main")
 GUIDE = Address(SHARED, "guide", "main")
 PERSON = Address(SHARED, "gateway", "main")
@@ -129,6 +130,14 @@ class OpenDoor(Door):
     spent = False
 
 
+async def eventually(look: Callable[[], Seen]) -> Seen:
+    """What is seen when there is something to see."""
+    async with asyncio.timeout(20):
+        while not (seen := look()):
+            await asyncio.sleep(0.01)
+    return seen
+
+
 class World:
     def __init__(self, home: Path, repo: Path) -> None:
         self.home, self.repo = home, repo
@@ -168,10 +177,7 @@ class World:
 
     async def until(self, kind: str, count: int = 1) -> dict[str, Any]:
         """The last event of a kind, when there are so many of them."""
-        async with asyncio.timeout(20):
-            while len(found := self.happened(kind)) < count:
-                await asyncio.sleep(0.01)
-        return found[-1]
+        return (await eventually(lambda: self.happened(kind)[count - 1 :]))[-1]
 
     def happened(self, kind: str) -> list[dict[str, Any]]:
         return [dict(event.data) for event in FakeRouter.events if event.kind == kind]
@@ -188,19 +194,16 @@ class World:
         slot.agent._reminders.close()
 
     async def ended(self) -> JobRecord:
-        async with asyncio.timeout(20):
-            while not FakeGuide.ended:
-                await asyncio.sleep(0.01)
-        return FakeGuide.ended[-1]
+        return (await eventually(lambda: FakeGuide.ended))[-1]
 
     async def started(self, task: str = "", attempt: int = 0) -> StartPipeline:
         """The last pipeline that was started, when there is one; of a task, and of an attempt."""
-        async with asyncio.timeout(20):
-            while True:
-                for each in reversed(FakePipeline.started):
-                    if task in ("", each.brief.task) and attempt in (0, each.brief.attempt):
-                        return each
-                await asyncio.sleep(0.01)
+
+        def those() -> list[StartPipeline]:
+            of_task = [each for each in FakePipeline.started if task in ("", each.brief.task)]
+            return [each for each in of_task if attempt in (0, each.brief.attempt)]
+
+        return (await eventually(those))[-1]
 
     async def succeed(self, task: str, attempt: int = 1) -> None:
         """The pipeline's work is done, without a change to merge."""
@@ -234,9 +237,7 @@ class World:
 
     async def come_to(self, **states: str) -> None:
         """Wait until tasks are in these states."""
-        async with asyncio.timeout(20):
-            while not states.items() <= self.states().items():
-                await asyncio.sleep(0.01)
+        await eventually(lambda: states.items() <= self.states().items())
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ from sylk_ray.speech.tasks import UserTaskPrompt
 from tests.models import call
 from tests.unit.actors import SESSION
 
-from .planning import ORCHESTRATOR, PLAN, FakeGuide, FakePipeline, World, opened
+from .planning import ORCHESTRATOR, PLAN, FakeGuide, FakePipeline, World, eventually, opened
 
 AUTO = {"approval": "auto"}
 ENGINEER = Address(SESSION, "engineer", "add_total")
@@ -156,9 +156,7 @@ async def test_a_persons_words_reach_the_engineer_and_every_later_attempt(world)
     await world.started("add_total")
     heard = await prompted(world, "mind the floats")
     assert "hears it" in heard.text
-    async with asyncio.timeout(10):
-        while not FakePipeline.told:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: FakePipeline.told)
     assert FakePipeline.told == [TellEngineer(1, "mind the floats")]
     await world.fail("add_total", retryable=True)
     assert (await world.started("add_total", 2)).brief.said == ("mind the floats",)
@@ -180,9 +178,7 @@ async def test_a_person_is_asked_for_more_tokens_and_the_call_is_made_with_them(
     with pytest.raises(InputError, match="no number of tokens"):
         await world.decide("answer", "plenty")
     await world.decide("answer", "50k")
-    async with asyncio.timeout(10):
-        while not FakeGuide.granted:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: FakeGuide.granted)
     assert FakeGuide.granted == [GrantTokens(SESSION, 50_000, asked["id"])]
     world.host.leases.spent = False
     await world.started("add_total")
