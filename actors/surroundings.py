@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from actors.thinking import all_told, told
-from sylk_ray.sessions.workspace import Workspace
+from sylk_ray.sessions.workspace import Blob, Workspace
 
 LISTED = 100
 """Files that are listed one by one; of more, the folders are."""
 SHOWN = 12_000
-"""Characters of files that are shown."""
+"""Bytes of files that are shown."""
 _WORDS = re.compile(r"[\w./-]*\w")
 _NAMES = re.compile(r"`(\w{2,})(?:\(\))?`|\b(\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)\b|\b([a-zA-Z]\w+)\(")
 _MOST_NAMES = 10
@@ -29,14 +29,15 @@ async def surroundings(workspace: Workspace, commit: str, about: str, *, also: I
     files = await workspace.files(commit)
     named = named_files(files, about)
     with_names = await workspace.files_with(commit, names_in(about))
-    wanted = dict.fromkeys([*(path for path in also if path in files), *named, *with_names])
-    shown: list[str] = []
+    wanted = dict.fromkeys(path for path in [*also, *named, *with_names] if path in files)
+    fitting: dict[str, Blob] = {}
     left = SHOWN
     for path in wanted:
-        text = await workspace.text(commit, path, longest=left)
-        if text is not None:
-            left -= len(text)
-            shown.append(f"{path}:\n```\n{text.rstrip()}\n```")
+        if files[path].size <= left:
+            left -= files[path].size
+            fitting[path] = files[path]
+    texts = await workspace.texts(fitting)
+    shown = [f"{path}:\n```\n{text.rstrip()}\n```" for path, text in texts.items()]
     return all_told(
         told("Files of the repository", listing(files)),
         told("What is in some of them now: these need not be read again", "\n".join(shown)),

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import subprocess
 import tempfile
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -59,18 +60,36 @@ class Git:
         """The command's output; raises GitFailed unless its exit code is one of ``ok``."""
         code, output, errors = await self.try_run(*arguments, stdin=stdin)
         if code not in ok:
-            said = errors.strip() or output.strip()
-            raise GitFailed(f"git {' '.join(arguments[:3])} in {self.directory} failed ({code}): {said[-800:]}")
+            raise self._failed(arguments, code, errors.strip() or output)
         return output
 
     async def try_run(self, *arguments: str, stdin: bytes | None = None) -> tuple[int, str, str]:
         """The command's exit code, output and errors. A cancelled wait lets the command come to its end first."""
+        done = await self._ended(arguments, stdin)
+        # A name that is no UTF-8 is shown escaped: records and messages hold text only.
+        return done.returncode, done.stdout.decode(errors="backslashreplace"), done.stderr.decode(errors="replace")
+
+    async def content(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+        """The command's output as it is. Raises GitFailed unless it succeeds."""
+        done = await self._ended(arguments, stdin)
+        if done.returncode != 0:
+            raise self._failed(arguments, done.returncode, done.stderr.decode(errors="replace"))
+        return done.stdout
+
+    async def line(self, *arguments: str) -> str:
+        """The command's output without the line's end."""
+        return (await self.run(*arguments)).rstrip("\n")
+
+    def _failed(self, arguments: tuple[str, ...], code: int, said: str) -> GitFailed:
+        return GitFailed(f"git {' '.join(arguments[:3])} in {self.directory} failed ({code}): {said.strip()[-800:]}")
+
+    async def _ended(self, arguments: tuple[str, ...], stdin: bytes | None) -> subprocess.CompletedProcess[bytes]:
         command = ("git", *self._where, *_QUIET, *arguments)
         environment = {**_environment(), **self._environment}
         try:
             # Gently: killed half-way it leaves lock files in the person's repository, and git then refuses to work
             # there. Most commands end by themselves in milliseconds, and on SIGTERM it removes its locks.
-            done = await run_program(
+            return await run_program(
                 command, cwd=self.directory, env=environment, stdin=stdin, limit_s=LIMIT_S, patience_s=PATIENCE_S
             )
         except TimeoutError:
@@ -78,12 +97,6 @@ class Git:
                 f"git {' '.join(arguments[:3])} in {self.directory} did not end within {LIMIT_S} s",
                 hint="a filter or a network file system may hang: try the command by hand",
             ) from None
-        # A name that is no UTF-8 is shown escaped: records and messages hold text only.
-        return done.returncode, done.stdout.decode(errors="backslashreplace"), done.stderr.decode(errors="replace")
-
-    async def line(self, *arguments: str) -> str:
-        """The command's output without the line's end."""
-        return (await self.run(*arguments)).rstrip("\n")
 
 
 @contextlib.asynccontextmanager

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import secrets
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from sylk_ray.sessions.changes import Change, parse_diff
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.git import Git, GitFailed, repository_lock
 from sylk_ray.sessions.submodules import fill_submodules, refuse_nested_repositories, submodules_of
+from sylk_ray.tools.files import is_binary
 from sylk_ray.tools.paths import CACHES
 
 BRANCHES = "sylk/"
@@ -32,6 +34,13 @@ class Plan(NamedTuple):
     head: str
     commit: str | None
     conflicts: tuple[str, ...] = ()
+
+
+class Blob(NamedTuple):
+    """A file of a commit: git's name for its content, and its bytes."""
+
+    name: str
+    size: int
 
 
 class Workspace:
@@ -145,17 +154,31 @@ class Workspace:
             )
         )
 
-    async def files(self, commit: str) -> frozenset[str]:
-        """All that are in a commit."""
-        return frozenset((await self._git.run("ls-tree", "-r", "--name-only", "-z", commit)).split("\0")) - {""}
+    async def files(self, commit: str) -> dict[str, Blob]:
+        """All that are in a commit, by their paths; submodules are none."""
+        entries = (await self._git.run("ls-tree", "-r", "-l", "-z", commit)).split("\0")
+        found: dict[str, Blob] = {}
+        for entry in filter(None, entries):
+            told, _, path = entry.partition("\t")
+            _, kind, name, size = told.split()
+            if kind == "blob":
+                found[path] = Blob(name, int(size))
+        return found
 
-    async def text(self, commit: str, path: str, *, longest: int) -> str | None:
-        """A file of a commit; None for one that is not text, or has more bytes than ``longest``."""
-        with contextlib.suppress(GitFailed):  # a submodule is no blob
-            if int(await self._git.line("cat-file", "-s", f"{commit}:{path}")) <= longest:
-                text = await self._git.run("cat-file", "blob", f"{commit}:{path}")
-                return None if "\0" in text else text
-        return None
+    async def texts(self, files: Mapping[str, Blob]) -> dict[str, str]:
+        """What is in some of those; in one that is not text, nothing that is told."""
+        if not files:
+            return {}
+        asked = "".join(f"{blob.name}\n" for blob in files.values())
+        answers = io.BytesIO(await self._git.content("cat-file", "--batch", stdin=asked.encode()))
+        found: dict[str, str] = {}
+        for path in files:
+            size = int(answers.readline().split()[-1])
+            content = answers.read(size)
+            answers.readline()
+            if not is_binary(content):
+                found[path] = content.decode(errors="backslashreplace")
+        return found
 
     async def files_with(self, commit: str, words: Sequence[str]) -> list[str]:
         """The text files of a commit in which one of these whole words stands; those with most of its lines first."""

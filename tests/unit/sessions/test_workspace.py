@@ -398,5 +398,11 @@ async def test_files_of_a_commit_are_read_and_found_by_their_words(home, tmp_pat
     assert await workspace.files_with(head, ["fmt"]) == ["b c.py", "a.py"]
     assert await workspace.files_with(head, ["nowhere", "fmt_price"]) == ["c.py"]
     assert await workspace.files_with(head, []) == []
-    assert await workspace.text(head, "a.py", longest=7) == "fmt(1)\n"
-    assert [await workspace.text(head, path, longest=6) for path in ("a.py", "d.png", "sub", "gone")] == [None] * 4
+    there = await workspace.files(head)
+    assert {path: blob.size for path, blob in there.items() if path != ".gitmodules"} == {
+        path: len(text) for path, text in files.items()
+    }
+    assert await workspace.texts({path: there[path] for path in files}) == {
+        path: text for path, text in files.items() if path != "d.png"
+    }
+    assert await workspace.texts({}) == {}
