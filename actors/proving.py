@@ -32,6 +32,7 @@ _FOLDER = re.compile(r"(^|/)(tests?|specs?|__tests__|Tests)/")
 _NAME = re.compile(
     r"(test_.*|.*[_.-](test|tests|spec)(\.[^.]+)+|.*(Test|Tests|Spec|IT)\.(java|kt|cs|swift|php|scala|groovy)|conftest\.py)"
 )
+_MARK = re.compile(r"^(test[_-]|Test(?=[A-Z]))|([_-](test|tests|spec)|(?<=[a-z0-9])(Tests?|Spec|IT))$")
 _SETTINGS = frozenset({"conftest.py", "jest.config.js", "vitest.config.ts", "karma.conf.js", "spec_helper.rb"})
 _SKIPS = re.compile(
     r"\bskip(if|unless|test)?\b|\bxfail\b|collect_ignore|pytest_collection_modifyitems|@Ignore\b|@Disabled\b"
@@ -138,9 +139,15 @@ def _failing(command: str, report: TestReport) -> str:
 
 def tests_of(files: Iterable[str], changed: Sequence[str]) -> list[str]:
     """The tests that are named after changed files, and those that were changed themselves."""
-    stems = {PurePosixPath(path).stem for path in changed if not is_test(path)}
+    subjects = {PurePosixPath(path).stem.lower() for path in changed if not is_test(path)}
     tests = (path for path in sorted(files) if is_test(path))
-    return [path for path in tests if path in changed or any(stem in PurePosixPath(path).name for stem in stems)]
+    return [path for path in tests if path in changed or _subject(path) in subjects]
+
+
+def _subject(test: str) -> str:
+    """What a test is named after: ``text`` of test_text.py, text_test.go, text.spec.ts and TextTests.java."""
+    stem = PurePosixPath(test).name.partition(".")[0]
+    return "" if stem in ("__init__", "conftest") else _MARK.sub("", stem).lower()
 
 
 def _problem_of(command: str) -> str:

@@ -78,3 +78,23 @@ def test_the_tests_of_a_change_are_named_after_its_files():
     files = ["tests/test_text.py", "tests/test_other.py", "src/text.py"]
     assert files_of_tests(files, ["src/text.py"]) == ["tests/test_text.py"]
     assert files_of_tests(files, ["tests/test_other.py"]) == ["tests/test_other.py"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "test"),
+    [
+        ("shop/text.py", "tests/test_text.py"),
+        ("shop/text.go", "shop/text_test.go"),
+        ("src/text.ts", "src/text.spec.ts"),
+        ("src/Text.java", "src/TextTests.java"),
+        ("lib/a.rb", "spec/a_spec.rb"),
+        ("shop/contest.py", "tests/test_contest.py"),
+    ],
+)
+def test_a_test_is_known_by_the_whole_name_of_its_subject(changed, test):
+    files = [test, "tests/__init__.py", "tests/conftest.py", "tests/test_a_context.py", "tests/helpers/textual.py"]
+    assert files_of_tests(files, [changed]) == [test]
+
+
+def test_a_package_has_no_test_by_its_name():
+    assert files_of_tests(["tests/__init__.py", "tests/test_a.py"], ["shop/__init__.py"]) == []
