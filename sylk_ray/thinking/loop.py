@@ -84,13 +84,7 @@ class _Thinking(Generic[ResultT]):
 
     async def run(self) -> Outcome[ResultT]:
         while (ended := self._at_limit()) is None:
-            try:
-                reply = await self._reply((*self._offered(), self._finish))
-            except ContextTooLong:
-                if not self._window.shrink(self._turns):
-                    raise
-                continue
-            result = await self._take(reply)
+            result = await self._take(await self._reply((*self._offered(), self._finish)))
             if result is not None:
                 return self._outcome(result, "done")
         return self._outcome(await self._last_word(ended), ended)
@@ -103,10 +97,7 @@ class _Thinking(Generic[ResultT]):
         self._asked += 1
         heard = await self._hear(self._asked) if self._hear is not None else ()
         self._turns += [User(f"The person says meanwhile: {text}") for text in heard]
-        turns = self._window.fit(self._turns)
-        request = Request(system=self._matter.system, messages=tuple(turns), tools=tools, tool_choice=choice)
-        reply = await self._ask(self._asked, request)
-        self._window.read(len(turns), reply.usage)
+        reply = await self._fitting_reply(tools, choice)
         used = reply.usage
         self._usage = Usage(
             self._usage.input + used.input,
@@ -118,6 +109,21 @@ class _Thinking(Generic[ResultT]):
         self._repairs += reply.repairs
         self._said = reply.text or self._said
         return reply
+
+    async def _fitting_reply(self, tools: tuple[Tool, ...], choice: str) -> Reply:
+        """What is too long for the provider, whatever we thought, is made shorter and sent once more."""
+        while True:
+            turns = self._window.fit(self._turns)
+            request = Request(system=self._matter.system, messages=tuple(turns), tools=tools, tool_choice=choice)
+            try:
+                reply = await self._ask(self._asked, request)
+            except ContextTooLong:
+                if not self._window.shrink(self._turns):
+                    raise
+                self._asked += 1
+            else:
+                self._window.read(len(turns), reply.usage)
+                return reply
 
     async def _take(self, reply: Reply) -> ResultT | None:
         """Go through a reply: the result if it has a right one, else the conversation goes on."""

@@ -314,3 +314,12 @@ async def test_what_the_provider_finds_too_long_is_made_shorter_once_more():
 
     with pytest.raises(ContextTooLong):
         await World(too_long).think()
+
+
+async def test_a_last_word_that_is_too_long_is_made_shorter_once_more():
+    def too_long(request: Request) -> Reply:
+        raise ContextTooLong("it has more than 8192 tokens")
+
+    written = [calls(("write", {"text": f"{n} " + "word " * 200}), ("read", {})) for n in range(4)]
+    outcome = await World(*written, too_long, FINISH).think(limits=ThinkingLimits(turns=5))
+    assert (outcome.ended, outcome.result) == ("turns", Done("two words", 2))
