@@ -24,7 +24,7 @@ from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import Loops
 from sylk_ray.skills import Permission
-from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, help_skill, prompt
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Heard, Matter, Toolbox, help_skill, prompt
 from sylk_ray.thinking.toolbox import shortened
 from sylk_ray.tools import ActionResult, perform, render, render_action
 from sylk_ray.tools.specs import Action
@@ -164,12 +164,12 @@ class Engineer(Worker):
         toolbox = Toolbox([*IN_A_WORKTREE, *asking], GRANTED, Bench(tools))
         seen = 0
 
-        async def hear(number: int) -> list[str]:
+        async def hear(number: int) -> Heard:
             nonlocal seen
             pipeline, wanted = ctx.address.beside("pipeline"), WhatWasSaid(brief.attempt, seen)
             heard = await ctx.step(f"hear {number}", ctx.ask, pipeline, wanted, result=list[str])
             seen += len(heard)
-            return heard
+            return Heard(heard)
 
         done, outcome = await think_as(self, brief, matter, toolbox, ctx, check=check, hear=hear)
         # A small model that has nothing to say there says the same again.

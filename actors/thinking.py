@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from actors.patience import LOOKS_EVERY_S, ask_patiently, until_told
+from sylk_ray.context_window import policy_of
 from sylk_ray.errors import SylkError
 from sylk_ray.hooks import Aborted
 from sylk_ray.llm import Meter, Reply, Request
@@ -18,8 +19,9 @@ from sylk_ray.pipelines import Brief, Working
 from sylk_ray.pipelines.asking import TokensGiven, TokensWanted
 from sylk_ray.runtime import Context
 from sylk_ray.runtime.leases import TokenBudgetSpent
-from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think
+from sylk_ray.thinking import Answer, Matter, Outcome, Pause, ThinkingLimits, Toolbox, think
 from sylk_ray.thinking.loop import Check, Hear
+from sylk_ray.thinking.summing import GoOn
 
 if TYPE_CHECKING:
     from sylk_ray.llm import Models
@@ -59,9 +61,10 @@ async def think_as(
     *,
     check: Check[ResultT] | None = None,
     hear: Hear | None = None,
+    go_on: GoOn | None = None,
 ) -> tuple[ResultT, Outcome[ResultT]]:
-    """The result, and how it was come by. ``hear`` is asked before each call for what a person says meanwhile. Raises
-    NoResult, and what asking a model raises."""
+    """The result, and how it was come by. ``hear`` is asked before each call for what a person says meanwhile, and
+    ``go_on`` when the conversation is full. Raises NoResult, and what asking a model raises."""
     role, models = worker.role, models_of(ctx)
     # Also before anything is done: without a model there is no need to begin.
     window = models.window(role)
@@ -113,7 +116,24 @@ async def think_as(
         # What is looked at may be another thing by the time that the handler is run again.
         return await ctx.step("check", check, result, result=str) if check is not None else ""
 
-    outcome = await think(matter, toolbox, ask=ask, use=use, limits=limits, window=window, check=checked, hear=hear)
+    async def begin_anew(pause: Pause) -> str:
+        await ctx.publish("context.full", task=brief.task, role=role, reason=pause.reason, used=round(pause.used, 2))
+        if go_on is not None:
+            return await go_on(pause)
+        return all_told(matter.task, told("You have been at this before", pause.summary.as_told()))
+
+    outcome = await think(
+        matter,
+        toolbox,
+        ask=ask,
+        use=use,
+        limits=limits,
+        window=window,
+        check=checked,
+        hear=hear,
+        go_on=begin_anew,
+        full_at=policy_of(role).limit,
+    )
     await ctx.publish(
         "thinking.ended",
         task=brief.task,

@@ -19,8 +19,9 @@ is given the same replies. It knows no agent, no Ray and no provider. A tool is 
 
 from sylk_ray.thinking.helping import help_skill
 from sylk_ray.thinking.loop import think
-from sylk_ray.thinking.model import Ended, Matter, Outcome, ThinkingLimits
+from sylk_ray.thinking.model import Ended, Heard, Matter, Outcome, ThinkingLimits
 from sylk_ray.thinking.prompts import Prompt, prompt
+from sylk_ray.thinking.summing import Pause, Summary
 from sylk_ray.thinking.toolbox import Answer, Toolbox
 from sylk_ray.thinking.worktree import IN_A_WORKTREE, Bench
 
@@ -29,9 +30,12 @@ __all__ = [
     "Answer",
     "Bench",
     "Ended",
+    "Heard",
     "Matter",
     "Outcome",
+    "Pause",
     "Prompt",
+    "Summary",
     "ThinkingLimits",
     "Toolbox",
     "help_skill",

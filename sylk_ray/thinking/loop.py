@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic
 
 import msgspec
 
 from sylk_ray.llm import ContextTooLong, Reply, Request, Tool, ToolCall, ToolResult, Turn, Usage, User
-from sylk_ray.thinking.model import Ended, Matter, Outcome, ResultT, ThinkingLimits
+from sylk_ray.thinking.model import Ended, Heard, Matter, Outcome, ResultT, ThinkingLimits
 from sylk_ray.thinking.repeats import Repeats
 from sylk_ray.thinking.schemas import schema_of
+from sylk_ray.thinking.summing import ASKED, SUM_UP, GoOn, Pause, Reason, Summary, of_calls
 from sylk_ray.thinking.toolbox import Answer, Toolbox
-from sylk_ray.thinking.window import Window
+from sylk_ray.thinking.window import FULL, Window
 
 Ask = Callable[[int, Request], Awaitable[Reply]]
 """Asks the model; the number counts the calls of this matter from 1."""
@@ -23,7 +24,7 @@ Use = Callable[[str, str, Mapping[str, Any]], Awaitable[Answer]]
 Check = Callable[[ResultT], Awaitable[str]]
 """What is wrong with a result, for the model; empty when it will do."""
 
-Hear = Callable[[int], Awaitable[Sequence[str]]]
+Hear = Callable[[int], Awaitable[Heard]]
 """What others have said meanwhile, for the model to know before its next reply; the number as in ``Ask``."""
 
 _CUT_OFF = "Your reply was cut off at its limit of tokens. Say less at once: write large files in parts."
@@ -39,12 +40,16 @@ async def think(
     window: int | None = None,
     check: Check[ResultT] | None = None,
     hear: Hear | None = None,
+    go_on: GoOn | None = None,
+    full_at: float = FULL,
     now: Callable[[], float] = time.monotonic,
 ) -> Outcome[ResultT]:
     """Until the model gives a result that ``check`` finds right, or a limit is reached; then it is asked for the result
-    once more, with no other tool. ``window`` is the tokens that the model can read. Raises what ``ask`` and ``use``
-    raise."""
-    thinking = _Thinking(matter, toolbox, ask, use, limits or ThinkingLimits(), Window(window), check, hear, now)
+    once more, with no other tool. ``window`` is the tokens that the model can read; when the part ``full_at`` of it is
+    used, and nothing can be left out, the model sums up what it knows, and the conversation begins anew with that.
+    ``go_on`` is told of it, as when that is wished for (``hear``). Raises what ``ask`` and ``use`` raise."""
+    room = Window(window, full_at)
+    thinking = _Thinking(matter, toolbox, ask, use, limits or ThinkingLimits(), room, check, hear, go_on, now)
     return await thinking.run()
 
 
@@ -59,6 +64,7 @@ class _Thinking(Generic[ResultT]):
         window: Window,
         check: Check[ResultT] | None,
         hear: Hear | None,
+        go_on: GoOn | None,
         now: Callable[[], float],
     ) -> None:
         self._matter = matter
@@ -69,6 +75,7 @@ class _Thinking(Generic[ResultT]):
         self._window = window
         self._check = check
         self._hear = hear
+        self._go_on = go_on
         self._now = now
         self._began = now()
         self._turns: list[Turn] = [User(matter.task)]
@@ -80,14 +87,56 @@ class _Thinking(Generic[ResultT]):
         self._refused = 0
         self._silent = 0
         self._said = ""
+        self._changes: list[tuple[str, Mapping[str, Any]]] = []
         self._repeats = Repeats(limits.repeats)
 
     async def run(self) -> Outcome[ResultT]:
         while (ended := self._at_limit()) is None:
+            if (reason := await self._pausing()) and not await self._begin_anew(reason):
+                ended = "window"
+                break
             result = await self._take(await self._reply((*self._offered(), self._finish)))
             if result is not None:
                 return self._outcome(result, "done")
         return self._outcome(await self._last_word(ended), ended)
+
+    async def _pausing(self) -> Reason | None:
+        """Why the conversation is not to go on, if it is not; what was said meanwhile is told in it."""
+        heard = await self._hear(self._asked + 1) if self._hear is not None else Heard()
+        self._turns += [User(f"The person says meanwhile: {text}") for text in heard.said]
+        if heard.hand_off:
+            return "asked_by_user"
+        return "context_full" if self._window.full(self._turns) else None
+
+    async def _begin_anew(self, reason: Reason) -> bool:
+        """With what the model has summed up; whether there is room then."""
+        used = self._window.used(self._turns)
+        pause = Pause(await self._summed_up(), reason, used)
+        if self._go_on is not None:
+            task = await self._go_on(pause)
+        else:
+            task = f"{self._matter.task}\n\n# You have been at this before\n{pause.summary.as_told()}"
+        self._turns = [User(task)]
+        self._window = self._window.emptied()
+        self._silent = 0
+        self._repeats.world_changed()
+        return not self._window.full(self._turns)
+
+    async def _summed_up(self) -> Summary:
+        if len(self._turns) == 1:
+            return Summary()
+        self._turns.append(User(ASKED))
+        try:
+            reply = await self._reply((SUM_UP,), SUM_UP.name)
+        except ContextTooLong:
+            return of_calls(self._changes, self._said)
+        for call in reply.calls:
+            if call.name == SUM_UP.name and not call.problem:
+                try:
+                    return msgspec.convert(call.arguments, Summary)
+                except msgspec.ValidationError:
+                    self._refused += 1
+        return of_calls(self._changes, self._said)
 
     def _offered(self) -> tuple[Tool, ...]:
         """Without what only leads it round in circles, until something has changed."""
@@ -95,8 +144,6 @@ class _Thinking(Generic[ResultT]):
 
     async def _reply(self, tools: tuple[Tool, ...], choice: str = "auto") -> Reply:
         self._asked += 1
-        heard = await self._hear(self._asked) if self._hear is not None else ()
-        self._turns += [User(f"The person says meanwhile: {text}") for text in heard]
         reply = await self._fitting_reply(tools, choice)
         used = reply.usage
         self._usage = Usage(
@@ -167,6 +214,7 @@ class _Thinking(Generic[ResultT]):
             return Answer(call.problem, failed=True)
         answer = await self._use(f"{self._asked}.{place} {call.name}", call.name, call.arguments)
         if not self._toolbox.looks(call.name) and not answer.failed:
+            self._changes.append((call.name, call.arguments))
             self._repeats.world_changed()
         told = self._repeats.told(call.name, call.arguments, answer.text)
         return msgspec.structs.replace(answer, text=f"{answer.text}\n\n{told}") if told else answer
@@ -194,9 +242,7 @@ class _Thinking(Generic[ResultT]):
             return "time"
         if self._repeats.hopeless:
             return "repeats"
-        if self._silent > limits.silent:
-            return "silent"
-        return "window" if self._window.full(self._turns) else None
+        return "silent" if self._silent > limits.silent else None
 
     async def _last_word(self, ended: Ended) -> ResultT | None:
         """What there is of the result. It is not checked: that it is not all is known."""

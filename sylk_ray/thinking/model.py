@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, Literal, TypeVar
 
 import msgspec
@@ -37,6 +38,15 @@ class Matter(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     finish: str = "finish"
     """The name of the tool by which the result is given."""
     about: str = "Give the result. Call it once, when there is nothing left to do."
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """What is known of a matter that was not when it was begun."""
+
+    said: Sequence[str] = ()
+    """By a person, since this was last asked."""
+    hand_off: bool = False
+    """Whether another is to go on with it."""
 
 
 class Outcome(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):

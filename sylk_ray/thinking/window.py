@@ -8,11 +8,14 @@ import msgspec
 
 from sylk_ray.llm import ToolResult, Turn, Usage, count_tokens
 
-FULL = 0.7
+LONG = 0.7
 """Of the window, from which on old answers are left out."""
 LEFT = 0.45
 """Of the window, down to which they are."""
-TOO_FULL = 0.9
+FULL = 0.95
+"""Of the window, from which on nothing more goes in."""
+LAST_WORDS = 800
+"""Tokens that stay free for what is said when it is full."""
 KEPT = 4
 """The last answers are never left out."""
 _SHORT = 400
@@ -23,8 +26,11 @@ class Window:
     """Of ``tokens``; without a number nothing is left out before a provider says that it is too long. What is left out
     stays so: a provider caches a conversation up to where it changes."""
 
-    def __init__(self, tokens: int | None) -> None:
+    def __init__(self, tokens: int | None, full_at: float = FULL) -> None:
+        """It is full when the part ``full_at`` is used, or there is no room for last words, but never below ``LONG``."""
         self._tokens = tokens
+        self._full_at = full_at
+        self._most = 0.0 if tokens is None else max(LONG * tokens, min(full_at * tokens, tokens - LAST_WORDS))
         self._left_out: set[int] = set()
         self._sizes: dict[int, int] = {}
         self._known = 0
@@ -33,7 +39,7 @@ class Window:
 
     def fit(self, turns: Sequence[Turn]) -> list[Turn]:
         """The conversation as it is to be sent."""
-        if self._tokens is not None and self._size(turns) > FULL * self._tokens:
+        if self._tokens is not None and self._size(turns) > LONG * self._tokens:
             self._leave_out(turns, LEFT * self._tokens)
         return [
             _note(turn) if place in self._left_out and isinstance(turn, ToolResult) else turn
@@ -48,10 +54,18 @@ class Window:
 
     def full(self, turns: Sequence[Turn]) -> bool:
         """Whether there is no room, with all left out that can be."""
-        if self._tokens is None or self._size(turns) <= TOO_FULL * self._tokens:
+        if self._tokens is None or self._size(turns) <= self._most:
             return False
         self._leave_out(turns, LEFT * self._tokens)
-        return self._size(turns) > TOO_FULL * self._tokens
+        return self._size(turns) > self._most
+
+    def used(self, turns: Sequence[Turn]) -> float:
+        """The part of it, 0 to 1 and more; 0 when its size is not known."""
+        return self._size(turns) / self._tokens if self._tokens else 0.0
+
+    def emptied(self) -> Window:
+        """One of the same size, for another conversation."""
+        return Window(self._tokens, self._full_at)
 
     def shrink(self, turns: Sequence[Turn]) -> bool:
         """Leave out all that can be, because it was too long whatever we thought; whether there was anything."""

@@ -13,7 +13,8 @@ from msgspec import Meta
 from sylk_ray.errors import InputError
 from sylk_ray.llm import ContextTooLong, Reply, Request, ToolCall, ToolResult, Usage, User
 from sylk_ray.skills import skill
-from sylk_ray.thinking import Answer, Matter, Outcome, ThinkingLimits, Toolbox, think
+from sylk_ray.thinking import Answer, Heard, Matter, Outcome, Pause, Summary, ThinkingLimits, Toolbox, think
+from sylk_ray.thinking.window import Window
 
 
 class Done(msgspec.Struct):
@@ -292,12 +293,105 @@ async def test_in_a_small_window_old_answers_are_left_out_and_the_last_ones_stay
     assert max(sizes) < 3000
 
 
-async def test_a_conversation_that_does_not_fit_any_more_is_ended():
-    huge = "word " * 4000
-    written = [calls(("write", {"text": huge + str(n)})) for n in range(9)]
-    counted = [msgspec.structs.replace(each, usage=Usage(100, 10, estimated=True)) for each in written]
-    outcome = await World(*counted, FINISH).think(window=20_000)
-    assert outcome.ended == "window"
+HUGE = "word " * 4000
+SUMMARY = {"done": ["the first is written"], "remaining": ["the second"], "notes": "tabs, not spaces"}
+
+
+def filling(*replies: Reply) -> list[Reply]:
+    """As one whose provider does not count, so that what is said is."""
+    return [msgspec.structs.replace(each, usage=Usage(100, 10, estimated=True)) for each in replies]
+
+
+def writing(number: int) -> Reply:
+    return calls(("write", {"text": f"{HUGE}{number}"}))
+
+
+async def test_a_matter_that_does_not_fit_is_ended():
+    matter = msgspec.structs.replace(MATTER, task=HUGE * 2)
+    world = World(FINISH)
+    outcome = await think(matter, world.toolbox, ask=world.ask, use=world.use, window=8_000)
+    assert (outcome.ended, outcome.turns) == ("window", 1)
+
+
+async def test_a_conversation_that_is_full_begins_anew_with_what_is_known():
+    world = World(*filling(*map(writing, range(5)), calls(("sum_up", SUMMARY)), FINISH))
+    outcome = await world.think(window=20_000)
+    assert outcome.whole
+    summing, anew = world.requests[-2:]
+    assert [tool.name for tool in summing.tools] == [summing.tool_choice] == ["sum_up"]
+    assert len(summing.messages) > 5
+    (told,) = anew.messages
+    assert isinstance(told, User)
+    assert told.text.startswith(MATTER.task)
+    assert told.text.endswith(
+        "# You have been at this before\nDone:\n- the first is written\nLeft to do:\n- the second\nNotes: tabs, not spaces"
+    )
+    assert [tool.name for tool in anew.tools][-1] == "finish"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [calls(("finish", {"summary": "no"})), Reply(text="well", calls=()), calls(("sum_up", {"done": "all"}))],
+    ids=["another tool", "words", "wrong arguments"],
+)
+async def test_what_a_model_cannot_sum_up_is_told_by_what_it_did(said):
+    world = World(*filling(*map(writing, range(5)), said, FINISH))
+    assert (await world.think(window=20_000)).whole
+    assert "Done:\n- write" in world.requests[-1].messages[0].text
+
+
+async def test_another_may_go_on_and_says_what_the_matter_is_otherwise():
+    paused: list[Pause] = []
+
+    async def go_on(pause: Pause) -> str:
+        paused.append(pause)
+        return "Go on counting."
+
+    world = World(*filling(*map(writing, range(4)), calls(("sum_up", SUMMARY)), FINISH))
+    await world.think(window=20_000, go_on=go_on, full_at=0.8)
+    (pause,) = paused
+    assert (pause.reason, pause.summary.remaining) == ("context_full", ("the second",))
+    assert 0.8 < pause.used < 1.1
+    assert world.requests[-1].messages == (User("Go on counting."),)
+
+
+async def test_a_person_can_have_another_go_on():
+    heard = [Heard(), Heard(("mind the gap",), hand_off=True), Heard()]
+    paused: list[Pause] = []
+
+    async def hear(number: int) -> Heard:
+        return heard.pop(0)
+
+    async def go_on(pause: Pause) -> str:
+        paused.append(pause)
+        return "Go on counting."
+
+    world = World(calls(("read", {})), calls(("sum_up", SUMMARY)), FINISH)
+    assert (await world.think(hear=hear, go_on=go_on)).whole
+    assert [pause.reason for pause in paused] == ["asked_by_user"]
+    assert "mind the gap" in world.requests[1].messages[-2].text
+
+
+async def test_who_has_not_begun_has_nothing_to_sum_up():
+    async def hear(number: int) -> Heard:
+        return Heard(hand_off=number == 1 and not paused)
+
+    paused: list[Pause] = []
+
+    async def go_on(pause: Pause) -> str:
+        paused.append(pause)
+        return "Go on counting."
+
+    outcome = await World(FINISH).think(hear=hear, go_on=go_on)
+    assert (outcome.turns, paused[0].summary) == (1, Summary())
+
+
+@pytest.mark.parametrize(("tokens", "full"), [(200_000, 190_000), (8_000, 7_200), (1_000, 700)])
+def test_a_window_is_full_where_its_last_words_begin(tokens, full):
+    window = Window(tokens, 0.95)
+    for size, expected in ((full, False), (full + 1, True)):
+        window.read(0, Usage(size, 0))
+        assert window.full([]) is expected
 
 
 async def test_what_the_provider_finds_too_long_is_made_shorter_once_more():
