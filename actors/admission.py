@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from actors.job_messages import Admitted
 from sylk_ray.fairness import Lane, Request
-from sylk_ray.pipelines.messages import CHECKS
+from sylk_ray.pipelines.brief import CHECKS
 from sylk_ray.runtime import Context, Reminders
 
 Attempt = tuple[str, int]

@@ -20,7 +20,7 @@ from sylk_ray.errors import SylkError
 from sylk_ray.jobs import Adjustment, CannotAdjust, Job, adjusted, with_tasks
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines import Brief, Working
-from sylk_ray.pipelines.messages import Assignment
+from sylk_ray.pipelines.brief import Assignment
 from sylk_ray.pipelines.worker import Stopped, tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions import JobRecord

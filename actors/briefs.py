@@ -9,7 +9,8 @@ import msgspec
 from sylk_ray.dag import Start
 from sylk_ray.fairness import Lane
 from sylk_ray.jobs import Job
-from sylk_ray.pipelines.messages import CHECKS, Assignment, Brief, Check, PipelineResult
+from sylk_ray.pipelines.brief import CHECKS, Assignment, Brief, Check
+from sylk_ray.pipelines.messages import PipelineResult
 from sylk_ray.sessions import JobRecord
 
 

@@ -36,8 +36,8 @@ from sylk_ray.fairness import Lane
 from sylk_ray.hooks import AgentDelegate, runtime_hooks
 from sylk_ray.jobs import Job, Task, graph_of
 from sylk_ray.messaging import Message, begin_trace
+from sylk_ray.pipelines.brief import CHECKS
 from sylk_ray.pipelines.messages import (
-    CHECKS,
     ChecksPassed,
     Merged,
     MergeWork,

@@ -7,7 +7,7 @@ import msgspec
 from actors.planning_messages import ChangeKind
 from sylk_ray.dag import Mode, Progress
 from sylk_ray.jobs import Adjustment
-from sylk_ray.pipelines.messages import Check
+from sylk_ray.pipelines.brief import Check
 from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.records import ErrorRecord, TaskRecord
 

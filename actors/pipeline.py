@@ -10,9 +10,9 @@ from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Message
 from sylk_ray.pipelines import Brief, Feedback, Lifecycle, Phase, PipelineBus, Work
 from sylk_ray.pipelines.asking import TellEngineer, WhatWasSaid
+from sylk_ray.pipelines.brief import CHECKS
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import (
-    CHECKS,
     ChecksPassed,
     DescribeTask,
     EngineerDone,

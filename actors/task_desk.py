@@ -13,7 +13,8 @@ from sylk_ray.errors import InputError
 from sylk_ray.jobs import Job
 from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines.asking import TellEngineer
-from sylk_ray.pipelines.messages import CHECKS, Check, DescribeTask, TaskStatus, Waive
+from sylk_ray.pipelines.brief import CHECKS, Check
+from sylk_ray.pipelines.messages import DescribeTask, TaskStatus, Waive
 from sylk_ray.routing import find_task
 from sylk_ray.runtime import Context, Refused, handler
 from sylk_ray.runtime.leases import FAIR_SHARE, GetPlace

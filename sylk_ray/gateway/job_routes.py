@@ -18,7 +18,7 @@ from sylk_ray.gateway.front import Front
 from sylk_ray.gateway.reach import front_of
 from sylk_ray.gateway.stream import JobStream
 from sylk_ray.jobs import Job, load_job
-from sylk_ray.pipelines.messages import CHECKS
+from sylk_ray.pipelines.brief import CHECKS
 from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.messages import GUIDE, CancelJob, ListJobs, ResumeJob, StartJob, SubmitJob
 

@@ -6,9 +6,9 @@ to each other, past the session's router; ``Lifecycle`` is the state machine wit
 of the two whose verdict a person may do without.
 """
 
+from sylk_ray.pipelines.brief import Brief, Feedback, Work
 from sylk_ray.pipelines.bus import PipelineBus
 from sylk_ray.pipelines.lifecycle import IllegalPhase, Lifecycle, Phase
-from sylk_ray.pipelines.messages import Brief, Feedback, Work
 from sylk_ray.pipelines.worker import Checker, Worker, Working
 
 __all__ = [

@@ -16,8 +16,9 @@ from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Request as Lease
 from sylk_ray.hooks import Aborted, ToolAfter, ToolBefore, runtime_hooks
 from sylk_ray.messaging import DeliveryError, Message
+from sylk_ray.pipelines.brief import Brief
 from sylk_ray.pipelines.bus import PipelineBus
-from sylk_ray.pipelines.messages import Brief, FinishWork, SlotWait, StopWork, WaiveCheck, WhatIsWaived, WorkerFailed
+from sylk_ray.pipelines.messages import FinishWork, SlotWait, StopWork, WaiveCheck, WhatIsWaived, WorkerFailed
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Workspace

@@ -27,7 +27,7 @@ class Window:
     stays so: a provider caches a conversation up to where it changes."""
 
     def __init__(self, tokens: int | None, full_at: float = FULL) -> None:
-        """It is full when the part ``full_at`` is used, or there is no room for last words, but never below ``LONG``."""
+        """It is full when the part ``full_at`` is used, or there is no room for last words; never below ``LONG``."""
         self._tokens = tokens
         self._full_at = full_at
         self._most = 0.0 if tokens is None else max(LONG * tokens, min(full_at * tokens, tokens - LAST_WORDS))

@@ -16,8 +16,8 @@ from sylk_ray.config import Model, Settings
 from sylk_ray.jobs import Job
 from sylk_ray.messaging import SHARED, Address, Message
 from sylk_ray.pipelines.asking import TellEngineer
+from sylk_ray.pipelines.brief import CHECKS
 from sylk_ray.pipelines.messages import (
-    CHECKS,
     ChecksPassed,
     MergeWork,
     PipelineFailed,

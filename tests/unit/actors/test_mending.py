@@ -14,7 +14,7 @@ from actors.planning_messages import RequestPlanChange, RetryTask
 from actors.task_desk import TaskOver
 from sylk_ray.errors import InputError
 from sylk_ray.jobs import Adjustment
-from sylk_ray.pipelines.messages import CHECKS
+from sylk_ray.pipelines.brief import CHECKS
 from sylk_ray.sessions import JobState
 from tests.models import call
 from tests.unit.actors import SESSION

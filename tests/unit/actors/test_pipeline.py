@@ -25,11 +25,9 @@ from sylk_ray.messaging import Address, Message
 from sylk_ray.messaging.wire import Envelope
 from sylk_ray.pipelines import messages
 from sylk_ray.pipelines.asking import HelpWanted, WasHelped
+from sylk_ray.pipelines.brief import Assignment, Brief, Feedback, Work
 from sylk_ray.pipelines.messages import (
-    Assignment,
-    Brief,
     DescribeTask,
-    Feedback,
     FinishStopping,
     InspectorDone,
     MergeWork,
@@ -40,7 +38,6 @@ from sylk_ray.pipelines.messages import (
     StopPipeline,
     TaskStatus,
     Waive,
-    Work,
 )
 from sylk_ray.runtime import (
     Agent,

@@ -21,7 +21,8 @@ from sylk_ray.fairness import Lane
 from sylk_ray.hooks import HookContext, ToolAfter, hook, runtime_hooks
 from sylk_ray.jobs import load_job
 from sylk_ray.pipelines.asking import TellEngineer
-from sylk_ray.pipelines.messages import Assignment, Brief, MergeWork, PipelineFailed, StartPipeline
+from sylk_ray.pipelines.brief import Assignment, Brief
+from sylk_ray.pipelines.messages import MergeWork, PipelineFailed, StartPipeline
 from sylk_ray.runtime import Host, LocalTransport, MemoryJournals, Roles, SessionBinding, SystemClock
 from sylk_ray.sessions.workspace import Workspace
 from tests.models import ModelServer, RoleScript, call

@@ -324,7 +324,8 @@ async def test_a_conversation_that_is_full_begins_anew_with_what_is_known():
     assert isinstance(told, User)
     assert told.text.startswith(MATTER.task)
     assert told.text.endswith(
-        "# You have been at this before\nDone:\n- the first is written\nLeft to do:\n- the second\nNotes: tabs, not spaces"
+        "# You have been at this before\n"
+        "Done:\n- the first is written\nLeft to do:\n- the second\nNotes: tabs, not spaces"
     )
     assert [tool.name for tool in anew.tools][-1] == "finish"
 
