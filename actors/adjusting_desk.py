@@ -139,6 +139,8 @@ class AdjustingDesk(PlanningDesk):
         self._job, self._scheduler = job, amended
         self._has_changed()
         self.state.planned = job.model_dump_json()
+        for name in same if anew else changed:
+            self.state.drop_handoff(name, "its task has changed")
         self._ledger.amend(layers(graph))
         self._enter_tasks()
         for name in same:

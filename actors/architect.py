@@ -12,15 +12,22 @@ from msgspec import Meta
 from actors.knowledge_messages import ask_codebase
 from actors.planning_messages import Advise, Advised, Change, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
 from actors.skills.librarian import librarian_skills
-from actors.surroundings import surroundings
-from actors.thinking import all_told, think_as, told
+from actors.surroundings import SHOWN, surroundings
+from actors.thinking import all_told, fitting, think_as, told
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest
 from sylk_ray.codebase.serving.opening import DIRECTORY
 from sylk_ray.errors import SylkError
 from sylk_ray.jobs import Adjustment, CannotAdjust, Job, adjusted, with_tasks
-from sylk_ray.messaging import Message
+from sylk_ray.messaging import Address, Message
 from sylk_ray.pipelines import Brief, Working
 from sylk_ray.pipelines.brief import Assignment
+from sylk_ray.pipelines.handoff import (
+    CreatePipelineWithState,
+    ExamineHandoff,
+    HandoffComplete,
+    HandoffRequest,
+    PipelineHandoff,
+)
 from sylk_ray.pipelines.worker import Stopped, tool_context, workspace_of
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions import JobRecord
@@ -71,6 +78,14 @@ class PlannedChange(msgspec.Struct, frozen=True):
     give_up: Annotated[str, Meta(description="Why no change of the plan would help, if none would.")] = ""
 
 
+class HandoffReview(msgspec.Struct, frozen=True):
+    """What an Architect's model says to work that another Engineer is to go on with."""
+
+    prompt: Annotated[
+        str, Meta(description="The task for the next Engineer, if it is to be asked otherwise; empty to leave it.")
+    ] = ""
+
+
 class Advice(msgspec.Struct, frozen=True):
     """What an Architect's model says to an Engineer's question."""
 
@@ -83,10 +98,15 @@ class Architect(Working):
     role = "architect"
     about = "plans: turns a request into tasks"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._known_handoffs: set[str] = set()
+        """One that is asked for again is the same."""
+
     @handler()
     async def make_plan(self, message: MakePlan, ctx: Context) -> None:
         """Make it, or ask."""
-        record, orchestrator = message.record, ctx.address.beside("orchestrator", "main")
+        record, orchestrator = message.record, _orchestrator(ctx)
         try:
             brief, job = _brief(record, message, ctx)
             if message.change is None:
@@ -115,7 +135,30 @@ class Architect(Working):
             ctx.log.warning("a question of %s goes to a person: %s", message.task, error)
         answer = advice.answer.strip()
         said = Advised(message.task, message.attempt, message.question, answer)
-        await ctx.tell(ctx.address.beside("orchestrator", "main"), said)
+        await ctx.tell(_orchestrator(ctx), said)
+
+    @handler(concurrent=True)
+    async def handoff_requested(self, message: HandoffRequest, ctx: Context) -> None:
+        """It is known from now on, and looked at when what comes before it is done."""
+        if message.handoff.id in self._known_handoffs:
+            return
+        self._known_handoffs.add(message.handoff.id)
+        await ctx.tell(ctx.address, ExamineHandoff(message.brief, message.handoff))
+
+    @handler()
+    async def examine_handoff(self, message: ExamineHandoff, ctx: Context) -> None:
+        """Say whether what is left should be asked otherwise, and have a pipeline made for it."""
+        review = HandoffReview()
+        try:
+            review = await self._handoff_review(message.brief, message.handoff, ctx)
+        except SylkError as error:
+            ctx.log.warning("what is left of %s is asked as it was: %s", message.handoff.task, error)
+        await ctx.tell(_orchestrator(ctx), CreatePipelineWithState(message.handoff, review.prompt.strip()))
+
+    @handler()
+    async def handoff_completed(self, message: HandoffComplete, ctx: Context) -> None:
+        """Another pipeline is at work."""
+        ctx.log.info("%s goes on with what %s has left", message.new_pipeline, message.old_pipeline)
 
     @handler(concurrent=True)
     async def stop_planning(self, message: StopPlanning, ctx: Context) -> None:
@@ -126,10 +169,12 @@ class Architect(Working):
         """An error nobody foresaw: there will be no plan."""
         if isinstance(message, MakePlan):
             failed = PlanFailed(message.record.job_id, message.round, ErrorRecord.of(error))
-            await ctx.tell(ctx.address.beside("orchestrator", "main"), failed)
+            await ctx.tell(_orchestrator(ctx), failed)
         elif isinstance(message, Advise):
             said = Advised(message.task, message.attempt, message.question, "")
-            await ctx.tell(ctx.address.beside("orchestrator", "main"), said)
+            await ctx.tell(_orchestrator(ctx), said)
+        elif isinstance(message, ExamineHandoff):
+            await ctx.tell(_orchestrator(ctx), CreatePipelineWithState(message.handoff))
 
     async def _think(self, brief: Brief, job: Job, message: MakePlan, ctx: Context) -> Planned:
         async def check(planned: Planned) -> str:
@@ -191,6 +236,23 @@ class Architect(Working):
 
         return await self._look_and_think(brief, message.question, matter, None, ctx)
 
+    async def _handoff_review(self, brief: Brief, handoff: PipelineHandoff, ctx: Context) -> HandoffReview:
+        left = handoff.engineer
+        matter = Matter(
+            system=prompt("architect_handoff").text,
+            task=all_told(
+                told("Task, as its Engineer was told", left.prompt),
+                told("What the Engineer says of it", left.summary.as_told()),
+                told("Files that are changed", left.files_changed),
+                told("It was sent back for this", left.feedback),
+            ),
+            result=HandoffReview,
+            about="Give the task for the next Engineer, or leave it empty. Call it once.",
+        )
+        toolbox = Toolbox([], GRANTED, Bench(tool_context(brief, ctx, "architect")))
+        review, _ = await think_as(self, brief, matter, toolbox, ctx)
+        return review
+
     async def _look_and_think(
         self,
         brief: Brief,
@@ -205,13 +267,19 @@ class Architect(Working):
             return await ask_codebase(ctx.ask, request, cell=ctx.cell)
 
         async with _looking(brief, ctx) as commit:
-            known = await surroundings(workspace_of(brief, ctx), commit, words)
+            known = await surroundings(
+                workspace_of(brief, ctx), commit, words, longest=fitting("architect", SHOWN, ctx)
+            )
             # Without an index they have nothing to tell, and asking would start whoever keeps it.
             indexed = (ctx.settings.home / DIRECTORY).exists()
             code = [each for each in librarian_skills(look, brief.repo) if indexed and each.name in LOOKS_UP]
             toolbox = Toolbox([*IN_A_WORKTREE, *code], GRANTED, Bench(tool_context(brief, ctx, "architect")))
             planned, _ = await think_as(self, brief, matter(known), toolbox, ctx, check=check)
         return planned
+
+
+def _orchestrator(ctx: Context) -> Address:
+    return ctx.address.beside("orchestrator", "main")
 
 
 def _plan_of(planned: Planned, job: Job, message: MakePlan) -> Said:

@@ -224,6 +224,7 @@ class Orchestrator(TokenDesk):
                 await self._checks_changed(ctx, phase=message.phase, loops=message.loops)
         elif self._is_current(message.task, message.attempt):
             self._ledger.task(message.task, phase=message.phase, loops=message.loops)
+            await self._note_taken_over(message.task, message.attempt, ctx)
             self._note_state()
             await ctx.publish(
                 "pipeline.phase", task=message.task, phase=message.phase, loops=msgspec.to_builtins(message.loops)
@@ -476,7 +477,10 @@ class Orchestrator(TokenDesk):
             failed = PipelineFailed(task, message.attempt, ErrorRecord.of(refused), Loops(), retryable=False)
             await self.failed(failed, ctx)
             return
-        await ctx.tell(ctx.address.beside("pipeline", task), StartPipeline(brief))
+        started = StartPipeline(
+            brief, self._inherited(task, message.attempt), may_hand_off=task not in self.state.may_not_hand_off
+        )
+        await ctx.tell(ctx.address.beside("pipeline", task), started)
 
     async def _stop(self, stop: Stop, ctx: Context) -> None:
         """Also one that was not let in yet: its pipeline says at once that nothing is left of it."""

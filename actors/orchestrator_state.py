@@ -8,6 +8,7 @@ from actors.planning_messages import ChangeKind
 from sylk_ray.dag import Mode, Progress
 from sylk_ray.jobs import Adjustment
 from sylk_ray.pipelines.brief import Check
+from sylk_ray.pipelines.handoff import PipelineHandoff
 from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.records import ErrorRecord, TaskRecord
 
@@ -94,7 +95,23 @@ class OrchestratorState(msgspec.Struct):
     """Under which a person is asked for more tokens, while they are."""
     tokens_given: list[int] = []
     """What they have said so far."""
+    handoffs: dict[str, list[PipelineHandoff]] = {}
+    """What pipelines of tasks have left to others, the last ones of each; also those that came to nothing."""
+    may_not_hand_off: set[str] = msgspec.field(default_factory=set[str])
+    """The tasks that a person keeps where they are."""
     planning: Planning | None = None
     """None once the tasks are there and may be begun."""
     planned: str = ""
     """The job with the tasks of its plan, as JSON: what is in the file has none until the plan is approved."""
+
+    def drop_handoff(self, task: str, why: str) -> None:
+        """The next attempt of a task begins at the beginning, though something was left for it."""
+        left = self.handoffs.get(task, [])
+        kept = [
+            each
+            if each.taken_over or not each.new_pipeline
+            else msgspec.structs.replace(each, new_pipeline="", failed=why)
+            for each in left
+        ]
+        if left:
+            self.handoffs = {**self.handoffs, task: kept}

@@ -11,6 +11,7 @@ from sylk_ray.messaging import Address, Message
 from sylk_ray.pipelines import Brief, Feedback, Lifecycle, Phase, PipelineBus, Work
 from sylk_ray.pipelines.asking import TellEngineer, WhatWasSaid
 from sylk_ray.pipelines.brief import CHECKS
+from sylk_ray.pipelines.handoff import AllowHandoff, Found, TesterHandoff, WhatWasFound
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import (
     ChecksPassed,
@@ -40,6 +41,8 @@ from sylk_ray.pipelines.worker import kill_left_over, workspace_of
 from sylk_ray.runtime import Agent, Context, Retry, handler
 from sylk_ray.runtime.directory import GroupDone, router_of
 from sylk_ray.sessions.records import ErrorRecord, Loops
+from sylk_ray.thinking import Heard
+from sylk_ray.tools import Issue
 
 
 class PipelineState(msgspec.Struct):
@@ -51,6 +54,11 @@ class PipelineState(msgspec.Struct):
     """The last attempt that was stopped: neither it nor one before it may begin any more."""
     said: list[str] = []
     """What a person has told the Engineer of this attempt."""
+    found: Found = Found()
+    """What Inspector and Tester have told."""
+    wishes: int = 0
+    """How often a person has wished in this attempt that another pipeline goes on."""
+    may_hand_off: bool = True
 
 
 class PipelineAgent(Agent[PipelineState]):
@@ -69,10 +77,11 @@ class PipelineAgent(Agent[PipelineState]):
     @handler()
     async def start(self, message: StartPipeline, ctx: Context) -> None:
         """Make a worktree and set the Engineer to work; the session's checks begin with the Inspector."""
-        brief = self.state.brief = message.brief
-        self.state.life = Lifecycle()
-        self.state.said = []
-        base = await self._open(brief, ctx)
+        brief, handoff = message.brief, message.handoff
+        self.state = PipelineState(brief, stopped=self.state.stopped, may_hand_off=message.may_hand_off)
+        if handoff is not None:
+            self.state.life.loops, self.state.found = handoff.loops, handoff.found
+        base = await self._open(brief, ctx, handoff.work.commit or handoff.work.base if handoff is not None else "")
         if base is None:
             return
         await self._move(Phase.RUNNING, ctx)
@@ -81,6 +90,9 @@ class PipelineAgent(Agent[PipelineState]):
             work = Work(brief.base, base, await workspace_of(brief, ctx).changes(brief.task, brief.base, base))
             await self._move(Phase.INSPECTING, ctx)
             await bus.to_inspector(Inspect(brief, work, Loops()))
+        elif handoff is not None:
+            taken = Implement(brief, handoff.work.base, handoff.loops, handoff.protected, handoff)
+            await bus.to_engineer(taken)
         else:
             await bus.to_engineer(Implement(brief, base, Loops()))
 
@@ -96,6 +108,8 @@ class PipelineAgent(Agent[PipelineState]):
         """Passed on, sent back, or failed."""
         if self._current(message.attempt):
             self.state.life.loops = message.loops
+            if "inspector" not in self._brief.waived:
+                self._note_issues(message.feedback.issues if message.feedback is not None else [])
             if message.feedback is None:
                 await self._move(Phase.TESTING, ctx)
             elif message.final and message.work is not None and "inspector" in self._brief.waived:
@@ -112,6 +126,7 @@ class PipelineAgent(Agent[PipelineState]):
             return
         brief, life = self._brief, self.state.life
         life.loops = message.loops
+        self._note_tests(message)
         if message.feedback is not None and not (message.final and "tester" in brief.waived):
             await self._judged(message.feedback, message.final, ctx)
         elif brief.task == CHECKS:
@@ -164,11 +179,25 @@ class PipelineAgent(Agent[PipelineState]):
         if self._current(message.attempt):
             self.state.said = [*self.state.said, message.text]
 
+    @handler()
+    async def allow_handoff(self, message: AllowHandoff, ctx: Context) -> None:
+        """Keep it until the Engineer asks."""
+        if self._current(message.attempt):
+            self.state.wishes += message.now
+            self.state.may_hand_off = message.now
+
     @handler(concurrent=True)
-    async def what_was_said(self, message: WhatWasSaid, ctx: Context) -> list[str]:
+    async def what_was_said(self, message: WhatWasSaid, ctx: Context) -> Heard:
         """For the Engineer, before it goes on."""
-        brief = self.state.brief
-        return self.state.said[message.after :] if brief is not None and brief.attempt == message.attempt else []
+        brief, state = self.state.brief, self.state
+        if brief is None or brief.attempt != message.attempt:
+            return Heard()
+        return Heard(state.said[message.after :], hand_off=state.may_hand_off and state.wishes > message.wishes)
+
+    @handler(concurrent=True)
+    async def what_was_found(self, message: WhatWasFound, ctx: Context) -> Found | None:
+        """For the Engineer, which is to hand the work over."""
+        return self.state.found if self.state.may_hand_off and self._current(message.attempt) else None
 
     @handler(concurrent=True)
     async def what_is_waived(self, message: WhatIsWaived, ctx: Context) -> int:
@@ -209,7 +238,7 @@ class PipelineAgent(Agent[PipelineState]):
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """An error nobody foresaw fails the attempt: the orchestrator always hears."""
-        if isinstance(message, DescribeTask | WhatIsWaived | WhatWasSaid):
+        if isinstance(message, DescribeTask | WhatIsWaived | WhatWasSaid | WhatWasFound):
             return  # whoever asked has the error
         if isinstance(message, StartPipeline):
             self.state.brief, self.state.life = message.brief, Lifecycle()
@@ -228,12 +257,24 @@ class PipelineAgent(Agent[PipelineState]):
         brief = self.state.brief
         return brief is not None and attempt == brief.attempt and attempt > self._stopping and not self.state.life.over
 
-    async def _open(self, brief: Brief, ctx: Context) -> str | None:
-        """A fresh worktree, and the commit that it starts from; None when the attempt is stopped."""
+    def _note_issues(self, issues: list[Issue]) -> None:
+        found = self.state.found
+        self.state.found = msgspec.structs.replace(found, inspector=found.inspector.after(issues))
+
+    def _note_tests(self, message: TesterDone) -> None:
+        failures = message.feedback.failures if message.feedback is not None else []
+        tester = TesterHandoff(message.tests_run, failures)
+        self.state.found = msgspec.structs.replace(self.state.found, tester=tester)
+
+    async def _open(self, brief: Brief, ctx: Context, commit: str = "") -> str | None:
+        """A fresh worktree, and the commit that it starts from, the session's head if none is given; None when the
+        attempt is stopped."""
         if brief.attempt <= self._stopping:
             return None
-        opening = workspace_of(brief, ctx).open_worktree
-        self._opening = asyncio.create_task(ctx.step("open worktree", opening, brief.task, retry=Retry(), result=str))
+        opening = ctx.step(
+            "open worktree", workspace_of(brief, ctx).open_worktree, brief.task, commit, retry=Retry(), result=str
+        )
+        self._opening = asyncio.create_task(opening)
         try:
             return await self._opening
         except asyncio.CancelledError:

@@ -13,8 +13,8 @@ from msgspec import Meta
 
 from actors.commits import committed
 from actors.review import DIFF
-from actors.surroundings import surroundings
-from actors.thinking import all_told, think_as, told
+from actors.surroundings import SHOWN, surroundings
+from actors.thinking import all_told, fitting, think_as, told
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Request as Lease
 from sylk_ray.pipelines import Brief, Work, Worker
@@ -102,14 +102,14 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
     before = await workspace.files(head)
     near = tests_of(before, [each.path for each in work.changes])
     into = f" into {near[0]}, or into a file beside it" if near else ""
-    diff = await workspace.diff(work.base, head)
+    diff = shortened(await workspace.diff(work.base, head), fitting("tester", DIFF, ctx))
     matter = Matter(
         system=prompt("tester").text,
         task=all_told(
-            await surroundings(workspace, head, "", also=near),
+            await surroundings(workspace, head, "", also=near, longest=fitting("tester", SHOWN, ctx)),
             told("Task of the change", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
             told("Criteria", assignment.criteria),
-            told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
+            told("Change", f"```diff\n{diff}\n```"),
             told("Now", f"Write the tests that are missing{into}, run them, and then call finish."),
         ),
         result=Proved,

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from actors.thinking import all_told, think_as, told
+from actors.thinking import all_told, fitting, think_as, told
 from sylk_ray.pipelines import Brief, Work, Worker
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context
@@ -48,13 +48,14 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
     if work.commit is None:
         return []
     assignment = brief.assignment
-    diff = await workspace_of(brief, ctx).diff(work.base, work.commit)
+    whole = await workspace_of(brief, ctx).diff(work.base, work.commit)
+    diff = shortened(whole, fitting("inspector", DIFF, ctx))
     task = all_told(
         told("Task", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
         told("Criteria", assignment.criteria),
         told("The Engineer says", work.output[-4000:]),
         told("Linters have said", [f"{issue.file}:{issue.line}: {issue.message}" for issue in known[:50]]),
-        told("Change", f"```diff\n{shortened(diff, DIFF)}\n```"),
+        told("Change", f"```diff\n{diff}\n```"),
         told("Now", "Call finish with the issues, or with none, if what you have been told is enough to judge."),
     )
 

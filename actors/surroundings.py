@@ -23,15 +23,17 @@ _NAMES = re.compile(r"`(\w{2,})(?:\(\))?`|\b(\w+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[
 _MOST_NAMES = 10
 
 
-async def surroundings(workspace: Workspace, commit: str, about: str, *, also: Iterable[str] = ()) -> str:
+async def surroundings(
+    workspace: Workspace, commit: str, about: str, *, also: Iterable[str] = (), longest: int = SHOWN
+) -> str:
     """The files of a commit, and the text of those that ``about`` names, or that have a name of the code in them which
-    it says; first those of ``also``. Empty for an empty repository."""
+    it says, first those of ``also``, up to ``longest`` bytes. Empty for an empty repository."""
     files = await workspace.files(commit)
     named = named_files(files, about)
     with_names = await workspace.files_with(commit, names_in(about))
     wanted = dict.fromkeys(path for path in [*also, *named, *with_names] if path in files)
     fitting: dict[str, Blob] = {}
-    left = SHOWN
+    left = longest
     for path in wanted:
         if files[path].size <= left:
             left -= files[path].size

@@ -26,11 +26,9 @@ from sylk_ray.speech.tasks import (
     FoundTask,
     UserIgnoreInspector,
     UserIgnoreTester,
-    UserStopHandoff,
     UserTaskInterrupt,
     UserTaskPrompt,
     UserTaskQuery,
-    UserTriggerHandoff,
 )
 
 _OVER = frozenset({NodeState.SUCCEEDED, NodeState.FAILED, NodeState.SKIPPED, NodeState.CANCELLED})
@@ -134,9 +132,7 @@ class TaskDesk(Conversant[OrchestratorState]):
     @handler()
     async def prompt(self, message: UserTaskPrompt, ctx: Context) -> Heard:
         """For an Engineer that thinks: it hears it before it goes on, and in every later attempt."""
-        name, record = self._at_work(message.task)
-        if name == CHECKS or "engineer" not in self._job.tasks[name].thinks:
-            raise self._declared(message.task, "a prompt")
+        name, record = self._thinking(message.task, "a prompt")
         text = message.text.strip()
         if not text:
             raise Refused(InputError("there is nothing in it to hear", hint='/task NAME prompt "..."'))
@@ -147,24 +143,17 @@ class TaskDesk(Conversant[OrchestratorState]):
         await self._told(name, "prompt", one_line(text), ctx)
         return Heard(f"{name}'s Engineer hears it at its next step", {"task": name})
 
-    @handler()
-    async def hand_off(self, message: UserTriggerHandoff, ctx: Context) -> Heard:
-        """For an Engineer whose context fills up."""
-        raise self._declared(message.task, "a handoff")
-
-    @handler()
-    async def stop_handoff(self, message: UserStopHandoff, ctx: Context) -> Heard:
-        """The same."""
-        raise self._declared(message.task, "a handoff")
-
-    def _declared(self, task: str, what: str) -> Refused:
-        name, _ = self._at_work(task)
-        return Refused(
-            NeedsModel(
-                f"{what} means nothing to {name}: its Engineer does the actions that the job declares",
-                hint="query, interrupt, ignore_inspector and ignore_tester work for every task",
+    def _thinking(self, task: str, what: str) -> tuple[str, TaskRecord]:
+        """A task at work whose Engineer thinks; to others that would mean nothing. Raises Refused."""
+        name, record = self._at_work(task)
+        if name == CHECKS or "engineer" not in self._job.tasks[name].thinks:
+            raise Refused(
+                NeedsModel(
+                    f"{what} means nothing to {name}: its Engineer does the actions that the job declares",
+                    hint="query, interrupt, ignore_inspector and ignore_tester work for every task",
+                )
             )
-        )
+        return name, record
 
     async def _told(self, task: str, action: str, reason: str, ctx: Context) -> None:
         await ctx.publish("task.told", task=task, action=action, reason=reason)

@@ -32,6 +32,8 @@ def describe_task(record: TaskRecord, status: TaskStatus | None, now: float) -> 
     sent_back = [f"by the {who} {times}x" for who, times in _loops(loops) if times]
     if sent_back:
         lines.append(f"sent back {' and '.join(sent_back)}")
+    if record.handoffs:
+        lines.append(f"handed to another pipeline {record.handoffs}x")
     if record.waived:
         lines.append(f"goes without the {' and the '.join(record.waived)}")
     if record.reason:

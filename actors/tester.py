@@ -53,10 +53,11 @@ class Tester(Checker):
         feedback = Feedback("tester", loops.tester + 1, _text(report), failures=list(report.failures[:SHOWN]))
         if may_send_back(loops, "tester", brief.feedback_loops):
             loops = sent_back(loops, "tester")
-            await bus.to_pipeline(TesterDone(brief.attempt, loops, work, feedback))
+            await bus.to_pipeline(TesterDone(brief.attempt, loops, work, feedback, tests_run=report.tests_run))
             await bus.to_engineer(SendBack(brief, work, loops, feedback))
         else:
-            await bus.to_pipeline(TesterDone(brief.attempt, loops, work, feedback, final=True))
+            done = TesterDone(brief.attempt, loops, work, feedback, final=True, tests_run=report.tests_run)
+            await bus.to_pipeline(done)
 
     async def _tried(self, brief: Brief, work: Work, ctx: Context) -> tuple[Work, TestReport | None]:
         """With the tests that the model has added, if it does: first those that are declared, then its own."""

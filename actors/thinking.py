@@ -52,6 +52,12 @@ def models_of(ctx: Context) -> Models:
     return known[1]
 
 
+def fitting(role: str, most: int, ctx: Context) -> int:
+    """Characters of one part of what the role's model is told: ``most``, or about a quarter of its window if that is
+    less, for all of it has to be read with what comes after."""
+    return min(most, models_of(ctx).window(role) or most)
+
+
 async def think_as(
     worker: Working,
     brief: Brief,
@@ -62,14 +68,17 @@ async def think_as(
     check: Check[ResultT] | None = None,
     hear: Hear | None = None,
     go_on: GoOn | None = None,
+    spent: tuple[int, int] = (0, 0),
 ) -> tuple[ResultT, Outcome[ResultT]]:
     """The result, and how it was come by. ``hear`` is asked before each call for what a person says meanwhile, and
-    ``go_on`` when the conversation is full. Raises NoResult, and what asking a model raises."""
+    ``go_on`` when the conversation is full. ``spent`` are the turns and tokens that others have used for the same; it
+    has two turns at least. Raises NoResult, and what asking a model raises."""
     role, models = worker.role, models_of(ctx)
     # Also before anything is done: without a model there is no need to begin.
     window = models.window(role)
     spec = brief.assignment.thinking
-    limits = ThinkingLimits(turns=spec.turns, tokens=spec.tokens, seconds=spec.seconds)
+    turns, tokens = spent
+    limits = ThinkingLimits(turns=max(2, spec.turns - turns), tokens=max(1, spec.tokens - tokens), seconds=spec.seconds)
 
     # The last word is asked for when the time is over, and takes some itself.
     until = ctx.clock.now() + spec.seconds + GRACE_S

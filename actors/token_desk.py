@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from actors.help_desk import HelpDesk
+from actors.handoff_desk import HandoffDesk
 from sylk_ray.errors import InputError
 from sylk_ray.pipelines.asking import TokenGrant, TokensGiven, TokensWanted
 from sylk_ray.runtime import Context, Refused, handler
@@ -15,7 +15,7 @@ _TOKENS = re.compile(r"(\d[\d_,]*)\s*([kKmM]?)")
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
-class TokenDesk(HelpDesk):
+class TokenDesk(HandoffDesk):
     """One question for all who want more; what is at work waits for its answer."""
 
     @handler()

@@ -21,6 +21,7 @@ MODULES = (
     "actors.planning_messages",
     "sylk_ray.conversation",
     "sylk_ray.pipelines.asking",
+    "sylk_ray.pipelines.handoff",
     "sylk_ray.pipelines.messages",
     "sylk_ray.runtime.dead_letters",
     "sylk_ray.runtime.directory",

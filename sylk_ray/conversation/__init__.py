@@ -1,21 +1,10 @@
 """What the planning agents will say to people, to each other and to the pipelines: the messages alone, so far.
 
-``planning`` is a plan's way to work and back, ``quality`` the judging of a whole session, ``handoff`` what goes from a
-pipeline whose context is full to the one that takes its place. Each names who says it to whom, and is declared ahead of
-the agents that will understand it. In the specification several of them go through the Guide; here the session's router
-finds their receivers, and nobody passes them on.
+``planning`` is a plan's way to work and back, ``quality`` the judging of a whole session. Each names who says it to
+whom, and is declared ahead of the agents that will understand it. In the specification several of them go through the
+Guide; here the session's router finds their receivers, and nobody passes them on.
 """
 
-from sylk_ray.conversation.handoff import (
-    CreatePipelineWithState,
-    EngineerHandoff,
-    HandoffComplete,
-    HandoffFailed,
-    HandoffRequest,
-    InspectorHandoff,
-    PipelineHandoff,
-    TesterHandoff,
-)
 from sylk_ray.conversation.planning import (
     ClarificationRequest,
     ClarificationResponse,
@@ -43,13 +32,6 @@ __all__ = [
     "ClarificationRequest",
     "ClarificationResponse",
     "Correction",
-    "CreatePipelineWithState",
-    "EngineerHandoff",
-    "HandoffComplete",
-    "HandoffFailed",
-    "HandoffRequest",
-    "InspectorHandoff",
-    "PipelineHandoff",
     "PlannedTest",
     "TaskHelp",
     "TestCorrections",
@@ -57,7 +39,6 @@ __all__ = [
     "TestPlanRequest",
     "TestPlanResponse",
     "TestResults",
-    "TesterHandoff",
     "TestsReady",
     "UserInterrupt",
     "UserOverride",

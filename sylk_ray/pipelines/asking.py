@@ -6,6 +6,7 @@ import msgspec
 
 from sylk_ray.messaging import Message, Request, said_by
 from sylk_ray.pipelines.messages import WORKERS
+from sylk_ray.thinking import Heard
 
 
 class TellEngineer(Message, frozen=True):
@@ -18,14 +19,16 @@ class TellEngineer(Message, frozen=True):
     text: str
 
 
-class WhatWasSaid(Request[list[str]], frozen=True):
-    """Engineer to its pipeline: what has a person said during this attempt, after the first so many?"""
+class WhatWasSaid(Request[Heard], frozen=True):
+    """Engineer to its pipeline: what has a person said during this attempt, after the first so many words, and so many
+    wishes that another goes on?"""
 
     flow = said_by("engineer", to="pipeline")
     remembered = False
 
     attempt: int
     after: int = 0
+    wishes: int = 0
 
 
 class HelpWanted(Request[None], frozen=True):

@@ -7,6 +7,7 @@ import msgspec
 from sylk_ray.fairness import Lane
 from sylk_ray.messaging import Message, Request, said_by
 from sylk_ray.pipelines.brief import Brief, Check, Feedback, Work
+from sylk_ray.pipelines.handoff import PipelineHandoff
 from sylk_ray.sessions.records import ErrorRecord, Loops
 
 WORKERS = ("engineer", "inspector", "tester")
@@ -16,12 +17,14 @@ WORKERS = ("engineer", "inspector", "tester")
 
 
 class StartPipeline(Message, frozen=True):
-    """Do the task."""
+    """Do the task, or go on with it where another pipeline has left it."""
 
     flow = said_by("orchestrator", to="pipeline")
     spec = ("TASK_DISPATCH",)
 
     brief: Brief
+    handoff: PipelineHandoff | None = None
+    may_hand_off: bool = True
 
 
 class StopPipeline(Message, frozen=True):
@@ -171,7 +174,7 @@ class Merged(Message, frozen=True):
 
 class Implement(Message, frozen=True):
     """Pipeline to Engineer: do the task's actions on ``base``. After a merge conflict, ``protected`` names the
-    files that hold others' work now."""
+    files that hold others' work now; with a ``handoff``, go on from there."""
 
     flow = said_by("pipeline", to="engineer")
     spec = ("TASK_DISPATCH",)
@@ -180,6 +183,7 @@ class Implement(Message, frozen=True):
     base: str
     loops: Loops
     protected: list[str] = []
+    handoff: PipelineHandoff | None = None
 
 
 class Inspect(Message, frozen=True):

@@ -120,6 +120,8 @@ class TaskRecord(msgspec.Struct, frozen=True):
     error: ErrorRecord | None = None
     waived: list[str] = []
     """The checks that a person has let it pass without: ``inspector``, ``tester``."""
+    handoffs: int = 0
+    """How often another pipeline went on with it."""
 
 
 class JobState(StrEnum):

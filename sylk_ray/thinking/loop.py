@@ -81,6 +81,8 @@ class _Thinking(Generic[ResultT]):
         self._turns: list[Turn] = [User(matter.task)]
         self._finish = Tool(matter.finish, matter.about, schema_of(matter.result))
         self._asked = 0
+        self._begun = False
+        """Whether the model has replied in this conversation."""
         self._usage = Usage()
         self._price: float | None = 0.0
         self._repairs: list[str] = []
@@ -109,21 +111,25 @@ class _Thinking(Generic[ResultT]):
         return "context_full" if self._window.full(self._turns) else None
 
     async def _begin_anew(self, reason: Reason) -> bool:
-        """With what the model has summed up; whether there is room then."""
+        """With what the model has summed up; whether there is room then. What is too long from the beginning is no
+        shorter for another."""
+        if reason == "context_full" and not self._begun:
+            return False
         used = self._window.used(self._turns)
-        pause = Pause(await self._summed_up(), reason, used)
+        summary = await self._summed_up()
+        pause = Pause(summary, reason, used, self._asked, self._usage.input + self._usage.output)
         if self._go_on is not None:
             task = await self._go_on(pause)
         else:
             task = f"{self._matter.task}\n\n# You have been at this before\n{pause.summary.as_told()}"
         self._turns = [User(task)]
         self._window = self._window.emptied()
-        self._silent = 0
+        self._begun, self._silent = False, 0
         self._repeats.world_changed()
         return not self._window.full(self._turns)
 
     async def _summed_up(self) -> Summary:
-        if len(self._turns) == 1:
+        if not self._begun:
             return Summary()
         self._turns.append(User(ASKED))
         try:
@@ -174,6 +180,7 @@ class _Thinking(Generic[ResultT]):
 
     async def _take(self, reply: Reply) -> ResultT | None:
         """Go through a reply: the result if it has a right one, else the conversation goes on."""
+        self._begun = True
         self._turns.append(reply.turn)
         if not reply.calls:
             self._silent += 1

@@ -29,11 +29,14 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """A conversation ends. ``used`` is the part of the model's window that it fills, 0 to 1."""
+    """A conversation ends. ``used`` is the part of the model's window that it fills, 0 to 1; ``turns`` and ``tokens``
+    are those of the matter so far."""
 
     summary: Summary
     reason: Reason
     used: float
+    turns: int = 0
+    tokens: int = 0
 
 
 GoOn = Callable[[Pause], Awaitable[str]]

@@ -49,6 +49,7 @@ from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git, new_repository
 
 Seen = TypeVar("Seen")
+WorldT = TypeVar("WorldT", bound="World")
 ORCHESTRATOR = Address(SESSION, "orchestrator", "main")
 GUIDE = Address(SHARED, "guide", "main")
 PERSON = Address(SHARED, "gateway", "main")
@@ -139,6 +140,10 @@ async def eventually(look: Callable[[], Seen]) -> Seen:
 
 
 class World:
+    agents: tuple[type[Agent[Any]], ...] = (Orchestrator, Architect, FakePipeline, FakeGuide, FakeRouter, FakeFleet)
+    context_window: int | None = None
+    """Tokens of the model."""
+
     def __init__(self, home: Path, repo: Path) -> None:
         self.home, self.repo = home, repo
         self.journals = MemoryJournals()
@@ -147,15 +152,15 @@ class World:
         self.workspace = Workspace(home, SESSION, "demo", repo)
 
     async def start(self) -> None:
-        agents = (Orchestrator, Architect, FakePipeline, FakeGuide, FakeRouter, FakeFleet)
+        model = Model(base_url=self.server.url, model="tiny", context_window=self.context_window)
         transport = LocalTransport()
         self.host = Host(
             "a",
-            roles=Roles({cls.role: cls for cls in agents}),
+            roles=Roles({cls.role: cls for cls in self.agents}),
             transport=transport,
             journals=self.journals,
             clock=SystemClock(),
-            settings=Settings(home=self.home, models={"m": Model(base_url=self.server.url, model="tiny")}),
+            settings=Settings(home=self.home, models={"m": model}),
         )
         self.host.leases = OpenDoor()  # type: ignore[assignment]
         self.host.directory.learn(GUIDE, "a")
@@ -191,7 +196,8 @@ class World:
         slot = self.host._slots.pop(address)
         for task in slot.tasks():
             task.cancel()
-        slot.agent._reminders.close()
+        if address == ORCHESTRATOR:
+            slot.agent._reminders.close()
 
     async def ended(self) -> JobRecord:
         return (await eventually(lambda: FakeGuide.ended))[-1]
@@ -241,7 +247,7 @@ class World:
 
 
 @asynccontextmanager
-async def opened(tmp_path: Path) -> AsyncGenerator[World]:
+async def opened(tmp_path: Path, world: type[WorldT] = World) -> AsyncGenerator[WorldT]:
     """A world with an empty repository."""
     FakeRouter.places, FakeRouter.events = {}, []
     FakeGuide.ended.clear()
@@ -251,7 +257,7 @@ async def opened(tmp_path: Path) -> AsyncGenerator[World]:
     FakePipeline.stopped.clear()
     FakePipeline.told.clear()
     FakePipeline.keeps_going = False
-    made = World(tmp_path / "home", new_repository(tmp_path / "repo", {"readme.md": "# Sums\n"}))
+    made = world(tmp_path / "home", new_repository(tmp_path / "repo", {"readme.md": "# Sums\n"}))
     await made.workspace.create(git(made.repo, "rev-parse", "HEAD"))
     await made.start()
     yield made

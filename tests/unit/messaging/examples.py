@@ -42,6 +42,8 @@ def _made(info: inspect.Type, name: str, unlike: Any = None) -> Any:
             return info.cls(**{each.name: _made(each.type, each.encode_name, _default(each)) for each in info.fields})
         case inspect.NamedTupleType():
             return info.cls(*(_made(each.type, each.encode_name) for each in info.fields))
+        case inspect.Metadata():
+            return _made(info.type, name, unlike)
         case inspect.UnionType():
             told = [each for each in info.types if not isinstance(each, inspect.NoneType)]
             return _made(told[0], name, unlike)

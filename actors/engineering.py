@@ -1,0 +1,229 @@
+"""What the Engineer's model does: it changes the files of a task, until it is done or another goes on with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from actors.commits import committed
+from actors.patience import LOOKS_EVERY_S, ask_patiently, until_told
+from actors.review import DIFF
+from actors.surroundings import SHOWN, surroundings
+from actors.thinking import all_told, fitting, think_as, told
+from sylk_ray.context_window import policy_of
+from sylk_ray.errors import SylkError
+from sylk_ray.messaging import DeliveryError
+from sylk_ray.pipelines import Brief, Work, Worker
+from sylk_ray.pipelines.asking import HelpWanted, WasHelped, WhatWasSaid
+from sylk_ray.pipelines.handoff import (
+    EngineerHandoff,
+    Found,
+    HandoffFailed,
+    HandoffRequest,
+    PipelineHandoff,
+    Step,
+    WhatWasFound,
+    WhyNotHandedOff,
+)
+from sylk_ray.pipelines.worker import tool_context, workspace_of
+from sylk_ray.runtime import Context
+from sylk_ray.sessions.records import Loops
+from sylk_ray.skills import Permission
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Heard, Matter, Pause, Toolbox, help_skill, prompt
+from sylk_ray.thinking.toolbox import shortened
+from sylk_ray.tools import render
+
+GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "filesystem.write", "shell"})
+ANSWERED_WITHIN_S = 30.0
+"""That the Architect has a request."""
+HANDED_OVER_WITHIN_S = 600.0
+"""From then on; the Architect may be planning."""
+
+
+class NotDone(SylkError):
+    """An Engineer's model has done nothing of its task."""
+
+    code = "not_done"
+
+
+class Engineered(msgspec.Struct, frozen=True):
+    """What an Engineer's model has done."""
+
+    summary: Annotated[str, Meta(min_length=1, description="What was changed and why, in one or two sentences.")]
+    unfinished: Annotated[tuple[str, ...], Meta(description="What of the task is not done, and why.")] = ()
+
+
+class Engineering:
+    """One order to the Engineer: to begin, to improve, or to go on. Each is used once."""
+
+    def __init__(self, worker: Worker, brief: Brief, base: str, loops: Loops, ctx: Context) -> None:
+        assignment = brief.assignment
+        self._worker, self._brief, self._base, self._loops, self._ctx = worker, brief, base, loops, ctx
+        self._workspace = workspace_of(brief, ctx)
+        self._assignment = assignment
+        self._prompt = assignment.prompt if assignment.literal else render(assignment.prompt, brief.variables)
+        self._feedback = self._output = ""
+        self._protected: Sequence[str] = ()
+        self._spent = (0, 0)
+        self._words = self._wishes = 0
+
+    async def begin(self, protected: Sequence[str] = ()) -> Work:
+        """From the task alone; ``protected`` files hold others' work."""
+        self._protected = protected
+        return await self._done(await self._told(None), self._base)
+
+    async def improve(self, before: Work, feedback: str) -> Work:
+        """What was done, on feedback."""
+        self._feedback, self._output = feedback, before.output
+        return await self._done(await self._told(before.commit), before.commit or before.base)
+
+    async def go_on_from(self, handoff: PipelineHandoff) -> Work:
+        """Where another pipeline's Engineer has left it."""
+        left = handoff.engineer
+        self._prompt, self._feedback, self._protected = left.prompt, left.feedback, handoff.protected
+        self._spent, self._output = (left.turns, left.tokens), handoff.work.output
+        known = told("Another Engineer was at this before you, and tells you", left.summary.as_told())
+        return await self._done(await self._told(handoff.work.commit, known), self._base)
+
+    async def _done(self, task: str, head: str) -> Work:
+        brief, ctx = self._brief, self._ctx
+
+        async def check(done: Engineered) -> str:
+            saved = await self._workspace.save(brief.task)
+            if done.unfinished or await self._workspace.changes(brief.task, head, saved):
+                return ""
+            return "nothing has changed in the worktree: do the task, or say in unfinished why it cannot be done"
+
+        done, outcome = await think_as(
+            self._worker,
+            brief,
+            Matter(system=prompt("engineer").text, task=task, result=Engineered),
+            self._toolbox(),
+            ctx,
+            check=check,
+            hear=self._hear,
+            go_on=self._go_on,
+            spent=self._spent,
+        )
+        # A small model that has nothing to say there says the same again.
+        left_undone = (each for each in done.unfinished if each.strip() != done.summary.strip())
+        unfinished = [*left_undone, *([] if outcome.whole else [f"it was ended by a limit: {outcome.ended}"])]
+        await ctx.publish("engineer.result", task=brief.task, summary=done.summary, unfinished=unfinished)
+        left = "".join(f"\nnot done: {each}" for each in unfinished)
+        work = await committed(brief, self._base, f"{self._output}{done.summary}{left}\n", ctx)
+        if unfinished and work.commit is None:
+            raise NotDone(f"the Engineer has changed nothing{left}", hint="say more in the prompt, or see `sylk logs`")
+        return work
+
+    def _toolbox(self) -> Toolbox:
+        tools = tool_context(self._brief, self._ctx, "engineer")
+        bench = Bench(dataclasses.replace(tools, protected=frozenset(self._protected)))
+        asking = [help_skill(self._helped)] if self._assignment.may_ask else []
+        return Toolbox([*IN_A_WORKTREE, *asking], GRANTED, bench)
+
+    async def _told(self, commit: str | None, known: str = "") -> str:
+        """The task, where that commit has brought it."""
+        so_far = await self._workspace.diff(self._base, commit) if commit else ""
+        about = "\n".join([self._prompt, *self._assignment.criteria, self._feedback])
+        return all_told(
+            await surroundings(self._workspace, commit or self._base, about, longest=self._fitting(SHOWN)),
+            told("Task", self._prompt),
+            told("Criteria", self._assignment.criteria),
+            told("Others have changed these files since, and their changes must stay", self._protected),
+            told("Done so far", f"```diff\n{shortened(so_far, self._fitting(DIFF))}\n```" if so_far else ""),
+            told("It was sent back: mend this", self._feedback),
+            known,
+            told("The person has said of this task", self._brief.said),
+            told("Now", "Change the files, and then call finish."),
+        )
+
+    def _fitting(self, most: int) -> int:
+        return fitting(self._worker.role, most, self._ctx)
+
+    async def _helped(self, question: str) -> str:
+        """The answer to a question of the model, however long that takes."""
+        brief, orchestrator = self._brief, self._ctx.address.beside("orchestrator", "main")
+        await ask_patiently(self._ctx, orchestrator, HelpWanted(brief.task, brief.attempt, question))
+        return await until_told(self._ctx, orchestrator, WasHelped(brief.task, brief.attempt, question))
+
+    async def _hear(self, number: int) -> Heard:
+        ctx, pipeline = self._ctx, self._ctx.address.beside("pipeline")
+        wanted = WhatWasSaid(self._brief.attempt, self._words, self._wishes)
+        heard = await ctx.step(f"hear {number}", ctx.ask, pipeline, wanted, result=Heard)
+        self._words += len(heard.said)
+        self._wishes += heard.hand_off
+        return heard
+
+    # -- when another is to go on ------------------------------------------------------------------------------
+
+    async def _go_on(self, pause: Pause) -> str:
+        """Another pipeline goes on, and this is never over; or it comes to nothing, and the same Engineer goes on with
+        what it has summed up."""
+        ctx = self._ctx
+        handoff = await ctx.step(f"sum up {pause.turns}", self._bundled, pause, result=PipelineHandoff)
+        pipeline = ctx.address.beside("pipeline")
+        asked = f"may hand over {pause.turns}", ask_patiently, ctx, pipeline, WhatWasFound(self._brief.attempt)
+        found = await ctx.step(*asked, result=Found | None)
+        if found is not None:
+            ctx.progress("its work is handed over", task=self._brief.task)
+            await self._not_handed_over(msgspec.structs.replace(handoff, found=found), pause.used)
+        known = told("You have been at this before, and told yourself", pause.summary.as_told())
+        return await self._told(handoff.work.commit, known)
+
+    async def _bundled(self, pause: Pause) -> PipelineHandoff:
+        brief, (turns, tokens) = self._brief, self._spent
+        work = await committed(brief, self._base, self._output, self._ctx)
+        engineer = EngineerHandoff(
+            self._prompt,
+            pause.summary,
+            self._feedback,
+            [change.path for change in work.changes],
+            turns + pause.turns,
+            tokens + pause.tokens,
+        )
+        return PipelineHandoff(
+            uuid.uuid4().hex,
+            brief.session,
+            brief.task,
+            brief.attempt,
+            pause.reason,
+            work,
+            self._loops,
+            engineer,
+            protected=list(self._protected),
+        )
+
+    async def _not_handed_over(self, handoff: PipelineHandoff, used: float) -> None:
+        """Returns when it has come to nothing; when not, this Engineer is stopped meanwhile."""
+        ctx, orchestrator = self._ctx, self._ctx.address.beside("orchestrator", "main")
+        problem = await self._requested(handoff, used)
+        step: Step = "request"
+        if not problem:
+            until = ctx.clock.now() + HANDED_OVER_WITHIN_S
+            asking = WhyNotHandedOff(handoff.id, handoff.task)
+            while ctx.clock.now() < until:
+                if await ask_patiently(ctx, orchestrator, asking) is not None:
+                    return
+                await ctx.clock.sleep(LOOKS_EVERY_S)
+            step, problem = "examine", f"nobody has taken it over within {HANDED_OVER_WITHIN_S:g} s"
+        await ask_patiently(ctx, orchestrator, HandoffFailed(handoff, step, problem))
+
+    async def _requested(self, handoff: PipelineHandoff, used: float) -> str:
+        """Empty when the Architect has it; else why not."""
+        policy, problem = policy_of("engineer"), ""
+        architect = self._ctx.address.beside("architect", "main")
+        for attempt in range(policy.handoff_attempts):
+            if attempt:
+                await self._ctx.clock.sleep(policy.handoff_wait_s * 2 ** (attempt - 1))
+            try:
+                await self._ctx.ask(architect, HandoffRequest(self._brief, handoff, used), timeout=ANSWERED_WITHIN_S)
+            except DeliveryError as error:
+                problem = f"the Architect could not be asked: {error}"
+            else:
+                return ""
+        return problem
