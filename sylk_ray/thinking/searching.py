@@ -4,13 +4,14 @@ can take for ever, and Python's would hold up everything else meanwhile."""
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
 from collections.abc import Sequence
 
 from sylk_ray.errors import InputError
 from sylk_ray.programs import run_program
-from sylk_ray.tools import ToolContext
+from sylk_ray.tools import ActionFailed, ToolContext
+from sylk_ray.tools.confinement import raise_for_start
+from sylk_ray.tools.context import ending_with
 
 PATIENCE_S = 20.0
 _PROGRAM = """
@@ -40,7 +41,8 @@ for name in filter(None, names):
 
 async def lines_matching(tools: ToolContext, pattern: str, paths: Sequence[str]) -> list[str]:
     """``path:line: text`` of the first hundred, in files of the worktree; the process can read no others, whatever has
-    become of them since they were found. Raises InputError when it takes longer than ``PATIENCE_S``."""
+    become of them since they were found. Raises InputError when it takes longer than ``PATIENCE_S``, ActionFailed when
+    it did not look to the end, and ConfinementUnavailable."""
     given = "\0".join([pattern, *paths]).encode("utf-8", "surrogateescape")
     command = await asyncio.to_thread(tools.confined, (sys.executable, "-I", "-S", "-c", _PROGRAM))
     try:
@@ -49,11 +51,17 @@ async def lines_matching(tools: ToolContext, pattern: str, paths: Sequence[str])
             cwd=tools.worktree,
             env={},
             stdin=given,
-            stderr=subprocess.DEVNULL,
             limit_s=PATIENCE_S,
         )
     except TimeoutError:
         raise InputError(
             f"looking for {pattern!r} took longer than {PATIENCE_S:g} s", hint="ask for something simpler"
         ) from None
+    said = done.stderr.decode("utf-8", "replace")
+    raise_for_start(done.returncode, said, sys.executable)
+    if done.returncode != 0:
+        raise ActionFailed(
+            f"looking for {pattern!r} ended with exit code {done.returncode}{ending_with(said)}",
+            hint="Look in fewer files, or for something simpler.",
+        )
     return done.stdout.decode("utf-8", "replace").splitlines()

@@ -17,7 +17,7 @@ from typing import Literal
 
 from sylk_ray.errors import InputError
 from sylk_ray.tools import confine
-from sylk_ray.tools.environment import search_path
+from sylk_ray.tools.environment import search_path, tool_missing
 from sylk_ray.tools.errors import ConfinementUnavailable
 from sylk_ray.tools.reading import DENIED, hidden, hint_for, readable
 from sylk_ray.tools.specs import Limits, Sandbox
@@ -89,6 +89,17 @@ def reading_refused(output: str, *, cwd: Path, private_dir: Path, sandbox: Sandb
         return ""
     more = [*granted(sandbox.write, cwd, "write"), *granted(sandbox.read, cwd, "read")]
     return hint_for(output, [cwd, private_dir, *readable(search_path(), repository, more)])
+
+
+def raise_for_start(exit_code: int, output: str, program: str) -> None:
+    """Raises ConfinementUnavailable or ToolMissing when an output is what the launcher said of a program that it did
+    not start: whoever runs a confined program asks this first, lest it passes for the program's own word."""
+    if not output.startswith(confine.PREFIX):
+        return
+    if exit_code == confine.FAILED:
+        raise unavailable(output.removeprefix(confine.PREFIX).strip())
+    if exit_code == confine.NOT_FOUND:
+        raise tool_missing(program)
 
 
 def unavailable(why: str) -> ConfinementUnavailable:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from sylk_ray.programs import run_program
-from sylk_ray.tools import confine
+from sylk_ray.tools.confinement import raise_for_start
 from sylk_ray.tools.context import ActionResult, ToolContext, last_lines
 from sylk_ray.tools.edits import refuse_protected
-from sylk_ray.tools.environment import search_path, tool_missing
+from sylk_ray.tools.environment import search_path
 from sylk_ray.tools.errors import ActionFailed, NothingChanged
 from sylk_ray.tools.paths import resolve
 from sylk_ray.tools.specs import Patch
@@ -117,6 +117,6 @@ async def _git(context: ToolContext, diff: str, *arguments: str) -> str | None:
         )
     except TimeoutError:
         raise ActionFailed(f"git did not apply the patch within {_LIMIT_S:g} s") from None
-    if done.returncode == confine.NOT_FOUND:
-        raise tool_missing("git")
-    return None if done.returncode == 0 else done.stdout.decode(errors="replace")
+    output = done.stdout.decode(errors="replace")
+    raise_for_start(done.returncode, output, "git")
+    return None if done.returncode == 0 else output

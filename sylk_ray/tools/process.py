@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from sylk_ray.tools import confine
 from sylk_ray.tools.cgroups import make_group, remove_group
-from sylk_ray.tools.confinement import confined, reading_refused, unavailable
+from sylk_ray.tools.confinement import confined, raise_for_start, reading_refused
 from sylk_ray.tools.disk_use import wait_for_growth
 from sylk_ray.tools.environment import (
     make_private_folders,
@@ -125,7 +125,9 @@ async def run_process(
         hint=hint,
         output_problem=output.problem,
     )
-    _raise_for_start(result, program)
+    raise_for_start(result.exit_code, tail, program[0])
+    if result.exit_code == confine.NOT_FOUND and (missing := missing_program(tail)):
+        raise tool_missing(missing)
     return result
 
 
@@ -243,12 +245,3 @@ async def even_if_cancelled(work: Coroutine[Any, Any, T]) -> T:
 
 def _killed_for_file_size(exit_code: int) -> KilledBy | None:
     return "disk" if exit_code in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ) else None
-
-
-def _raise_for_start(result: ProcessResult, program: Sequence[str]) -> None:
-    if result.exit_code == confine.FAILED and result.output.startswith(confine.PREFIX):
-        raise unavailable(result.output.removeprefix(confine.PREFIX).strip())
-    if result.exit_code == confine.NOT_FOUND and (missing := missing_program(result.output)):
-        raise tool_missing(missing)
-    if result.exit_code == confine.NOT_FOUND and result.output.startswith(confine.PREFIX):
-        raise tool_missing(program[0])

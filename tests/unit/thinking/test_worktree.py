@@ -10,6 +10,8 @@ import pytest
 
 from sylk_ray.thinking import IN_A_WORKTREE, Bench, Toolbox, searching
 from sylk_ray.thinking.toolbox import LONGEST
+from sylk_ray.tools import ActionFailed, ConfinementUnavailable
+from tests.unit.tools.conftest import unconfinable
 
 EVERYTHING = frozenset({"filesystem.read", "filesystem.write", "shell"})
 
@@ -124,6 +126,15 @@ async def test_nothing_beyond_the_worktree_is_read_or_written(use, worktree, tmp
     assert answer.failed
     assert "hidden" not in answer.text
     assert (tmp_path / "secret").read_text() == "hidden words"
+
+
+async def test_a_search_that_was_not_done_is_not_one_that_found_nothing(context, worktree, monkeypatch):
+    (worktree / "a.py").write_text("x = 1\n")
+    with pytest.raises(ActionFailed, match=r"exit code 1(?s:.*)unterminated subpattern"):
+        await searching.lines_matching(context, "(", ["a.py"])
+    unconfinable(monkeypatch)
+    with pytest.raises(ConfinementUnavailable, match="No such file or directory: '/no/such/folder'"):
+        await searching.lines_matching(context, "x", ["a.py"])
 
 
 async def test_a_command_runs_in_the_worktree_and_writes_nowhere_else(use, worktree, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +53,15 @@ def make_context(tmp_path: Path, worktree: Path) -> MakeContext:
 @pytest.fixture
 def context(make_context: MakeContext) -> ToolContext:
     return make_context()
+
+
+def unconfinable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the runtime itself runs in a worktree cannot be confined: of what it may write to, one folder is gone."""
+    confined = ToolContext.confined
+
+    def with_one_more(context: ToolContext, program: Sequence[str]) -> list[str]:
+        command = confined(context, program)
+        at = command.index("--")
+        return [*command[:at], "--write=/no/such/folder", *command[at:]]
+
+    monkeypatch.setattr(ToolContext, "confined", with_one_more)

@@ -9,6 +9,7 @@ import pytest
 from sylk_ray.tools import (
     ActionFailed,
     ChangesProtected,
+    ConfinementUnavailable,
     NothingChanged,
     PathRefused,
     ToolContext,
@@ -17,7 +18,7 @@ from sylk_ray.tools import (
 )
 from sylk_ray.tools.specs import Delete, Edit, Limits, Patch, Run, Write
 
-from .conftest import MakeContext
+from .conftest import MakeContext, unconfinable
 
 DIFF = "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n"
 
@@ -170,6 +171,14 @@ async def test_patch_makes_renames_and_deletes_files(context: ToolContext, x: Pa
     assert (worktree / "made").read_text() == "new\n"
     assert not (worktree / "gone").exists()
     assert result.files_changed == ("gone", "made", "sub/ü.txt", "x.txt")
+
+
+async def test_a_patch_that_could_not_be_tried_is_not_one_that_does_not_fit(
+    context: ToolContext, x: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unconfinable(monkeypatch)
+    with pytest.raises(ConfinementUnavailable, match="/no/such/folder"):
+        await perform(Patch(diff=DIFF), context)
 
 
 async def test_patch_applies_whole_or_not_at_all(context: ToolContext, x: Path, worktree: Path) -> None:
