@@ -1,4 +1,4 @@
-"""What this kernel can confine, and the command line that starts a program confined.
+"""What this kernel can confine, and how a program is started confined.
 
 Running a tool unconfined by accident is worse than not running it, so what is missing is an error, unless the
 person who runs the host sets ``SYLK_UNCONFINED=1``; then what does work is still applied.
@@ -19,7 +19,7 @@ from sylk_ray.errors import InputError
 from sylk_ray.tools import confine
 from sylk_ray.tools.environment import search_path, tool_missing
 from sylk_ray.tools.errors import ConfinementUnavailable
-from sylk_ray.tools.reading import DENIED, hidden, hint_for, readable
+from sylk_ray.tools.reading import hidden, hint_for, readable
 from sylk_ray.tools.specs import Limits, Sandbox
 
 UNCONFINED = "SYLK_UNCONFINED"
@@ -32,6 +32,19 @@ class Confinement:
     landlock_abi: int
     network: bool
     problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a program is started within its grants."""
+
+    command: tuple[str, ...]
+    readable: tuple[Path, ...] | None
+    """All that it can read; None where nothing holds it from reading more."""
+
+    def hint(self, output: str) -> str:
+        """How a job grants what the program was refused to read, when its output tells of that; else empty. Blocks."""
+        return "" if self.readable is None else hint_for(output, self.readable)
 
 
 @functools.cache
@@ -59,9 +72,9 @@ def confined(
     sandbox: Sandbox,
     repository: Path | None = None,
     group: Path | None = None,
-) -> list[str]:
-    """The command line that runs ``program`` within its grants, in a worktree of the repository if there is one, and as
-    a member of a control group; raises ConfinementUnavailable, and InputError for a grant of what is not there.
+) -> Launch:
+    """What runs ``program`` within its grants, in a worktree of the repository if there is one, and as a member of a
+    control group; raises ConfinementUnavailable, and InputError for a grant of what is not there.
     Blocks."""
     able = confinement()
     lacking = ([] if able.landlock_abi else ["write protection (Landlock)"]) + (
@@ -74,21 +87,15 @@ def confined(
         options += ["--isolate", f"--processes={limits.tasks}"]
     if group is not None:
         options.append(f"--cgroup={group}")
+    allowed: tuple[Path, ...] | None = None
     if able.landlock_abi:
-        writable = [cwd, private_dir, *granted(sandbox.write, cwd, "write")]
-        allowed = readable(search_path(), repository, granted(sandbox.read, cwd, "read"))
+        writable = (cwd, private_dir, *granted(sandbox.write, cwd, "write"))
+        only_read = readable(search_path(), repository, granted(sandbox.read, cwd, "read"))
+        allowed = (*writable, *only_read)
         options.append("--landlock")
-        for option, paths in (("write", writable), ("read", allowed), ("hide", hidden())):
+        for option, paths in (("write", writable), ("read", only_read), ("hide", hidden())):
             options += [f"--{option}={path}" for path in paths]
-    return [*_launcher(), *options, "--", *program]
-
-
-def reading_refused(output: str, *, cwd: Path, private_dir: Path, sandbox: Sandbox, repository: Path | None) -> str:
-    """How a job grants what a tool was refused to read, when its output tells of that; else empty. Blocks."""
-    if DENIED not in output or not confinement().landlock_abi:
-        return ""
-    more = [*granted(sandbox.write, cwd, "write"), *granted(sandbox.read, cwd, "read")]
-    return hint_for(output, [cwd, private_dir, *readable(search_path(), repository, more)])
+    return Launch((*_launcher(), *options, "--", *program), allowed)
 
 
 def raise_for_start(exit_code: int, output: str, program: str) -> None:

@@ -61,7 +61,10 @@ class ToolContext:
         """The command line by which a program of the runtime's own works in the worktree, with no grants but that.
         Blocks; raises ConfinementUnavailable."""
         self.private_dir.mkdir(parents=True, exist_ok=True)
-        return confined(program, cwd=self.worktree, private_dir=self.private_dir, limits=self.limits, sandbox=Sandbox())
+        launch = confined(
+            program, cwd=self.worktree, private_dir=self.private_dir, limits=self.limits, sandbox=Sandbox()
+        )
+        return list(launch.command)
 
     def new_artifact(self, name: str) -> Path:
         """A path for a log that no earlier run has taken."""

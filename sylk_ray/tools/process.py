@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from sylk_ray.tools import confine
 from sylk_ray.tools.cgroups import make_group, remove_group
-from sylk_ray.tools.confinement import confined, raise_for_start, reading_refused
+from sylk_ray.tools.confinement import Launch, confined, raise_for_start
 from sylk_ray.tools.disk_use import wait_for_growth
 from sylk_ray.tools.environment import (
     make_private_folders,
@@ -88,7 +88,7 @@ async def run_process(
     program = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     environment = scrubbed_environment(private_dir, sandbox, run_id, env_extra)
 
-    def prepare(group: Path | None) -> list[str]:
+    def prepare(group: Path | None) -> Launch:
         require_program(program[0], cwd, environment["PATH"])
         make_private_folders(private_dir)
         return confined(
@@ -102,19 +102,17 @@ async def run_process(
         )
 
     async with _group_of(limits) as group:
-        command_line = await asyncio.to_thread(prepare, group)
+        launch = await asyncio.to_thread(prepare, group)
         output = Output(output_path, limits.output_mb << 20, on_line)
         try:
-            run = _Run(command_line, cwd, environment, output, RunProcesses(run_id, group))
+            run = _Run(launch.command, cwd, environment, output, RunProcesses(run_id, group))
         except BaseException:
             output.close()
             raise
         killed_by = await run.to_its_end(limits, (cwd, private_dir))
     tail = output.tail()
-    hint = await asyncio.to_thread(
-        reading_refused, tail, cwd=cwd, private_dir=private_dir, sandbox=sandbox, repository=repository
-    )
-    result = ProcessResult(
+    _raise_for_start(run.exit_code, tail, program[0])
+    return ProcessResult(
         exit_code=run.exit_code,
         duration_s=run.duration_s,
         output=tail,
@@ -122,13 +120,9 @@ async def run_process(
         output_bytes=output.total_bytes,
         dropped_bytes=output.dropped_bytes,
         killed_by=killed_by or _killed_for_file_size(run.exit_code),
-        hint=hint,
+        hint=await asyncio.to_thread(launch.hint, tail),
         output_problem=output.problem,
     )
-    raise_for_start(result.exit_code, tail, program[0])
-    if result.exit_code == confine.NOT_FOUND and (missing := missing_program(tail)):
-        raise tool_missing(missing)
-    return result
 
 
 @contextlib.asynccontextmanager
@@ -145,7 +139,7 @@ class _Run:
 
     def __init__(
         self,
-        command_line: list[str],
+        command_line: Sequence[str],
         cwd: Path,
         environment: dict[str, str],
         output: Output,
@@ -245,3 +239,9 @@ async def even_if_cancelled(work: Coroutine[Any, Any, T]) -> T:
 
 def _killed_for_file_size(exit_code: int) -> KilledBy | None:
     return "disk" if exit_code in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ) else None
+
+
+def _raise_for_start(exit_code: int, output: str, program: str) -> None:
+    raise_for_start(exit_code, output, program)
+    if exit_code == confine.NOT_FOUND and (missing := missing_program(output)):  # as a shell says it
+        raise tool_missing(missing)

@@ -32,7 +32,7 @@ _RESOLVER = Path("/etc/resolv.conf")
 _MOST_ALTERNATES = 16
 _SHOWN = 3
 _PATH = re.compile(r"""'(/[^'\n]+)'|"(/[^"\n]+)"|(?<![\w.~/-])(/[^\s:'"`]+)""")
-DENIED = "ermission denied"
+_DENIED = "ermission denied"
 
 
 def readable(path: str, repository: Path | None, granted: Sequence[Path]) -> tuple[Path, ...]:
@@ -98,7 +98,7 @@ def hint_for(output: str, allowed: Sequence[Path]) -> str:
 
 def _refused(output: str) -> Iterator[Path]:
     for line in output.splitlines():
-        if DENIED in line:
+        if _DENIED in line:
             for found in _PATH.finditer(line):
                 yield Path(found[1] or found[2] or found[3])
 

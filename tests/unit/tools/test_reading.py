@@ -100,6 +100,16 @@ async def test_what_was_refused_comes_with_how_to_grant_it(context: ToolContext,
         assert grant in failed.value.hint
 
 
+async def test_a_grant_that_the_tool_itself_removes_does_not_cost_what_it_said(
+    make_context: MakeContext, theirs: Path
+) -> None:
+    context = make_context(sandbox=Sandbox(write=("build",)))
+    (context.worktree / "build").mkdir()
+    result = await context.run(f"cat {theirs}/notes.txt; rmdir build; exit 3")
+    assert (result.exit_code, "ermission denied" in result.output) == (3, True)
+    assert f"sandbox: {{read: [{theirs}/notes.txt]}}" in result.hint
+
+
 @pytest.mark.parametrize(
     "line",
     [
