@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import ValidationError
 
@@ -14,6 +14,7 @@ from sylk_ray.jobs.model import Job
 from sylk_ray.jobs.problems import JobProblems, Problem, told_path
 from sylk_ray.jobs.syntax import MAX_CHARACTERS
 from sylk_ray.jobs.translate import problems_of
+from sylk_ray.tools.reading import NARROWER, opened_by
 
 _MAX_BYTES = MAX_CHARACTERS
 
@@ -56,6 +57,8 @@ def load_job(text: str, *, source: str, variables: Mapping[str, str] | None = No
     except ValidationError as error:
         problems.extend(problems_of(error, Job, document.root))
         raise JobProblems(source, problems) from None
+    problems.extend(_grant_problems("read", job.sandbox.read, document.root))
+    problems.extend(_grant_problems("write", job.sandbox.write, document.root))
     if problems:
         raise JobProblems(source, problems)
     return job
@@ -107,6 +110,28 @@ def _graph_problems(document: Document) -> Iterator[Problem]:
     for problem in dag.validate(nodes):
         path, line, column = _where(problem, place)
         yield Problem(told_path(path), line, column, problem.message, problem.hint)
+
+
+def _grant_problems(what: Literal["read", "write"], paths: Sequence[str], root: Place) -> Iterator[Problem]:
+    """Grants that no tool would be given. One that is relative to a worktree is looked at once there is one."""
+    for index, path in enumerate(paths):
+        try:
+            absolute = Path(path).expanduser()
+            secret = opened_by(absolute.resolve(), what) if absolute.is_absolute() else None
+        except (OSError, RuntimeError, ValueError):
+            continue  # it cannot be followed here: the run tells why, if it cannot there
+        if secret is not None:
+            place = _place_of(root, "sandbox", what, index)
+            message = f"{path} cannot be granted: no tool may read {secret}"
+            yield Problem(told_path(("sandbox", what, index)), place.line, place.column, message, NARROWER)
+
+
+def _place_of(root: Place, *path: str | int) -> Place:
+    """Where a value stands, or the nearest that has it."""
+    place = root
+    for step in path:
+        place = place.at(step) or place
+    return place
 
 
 def _dependencies(task: object) -> Iterator[str]:

@@ -19,7 +19,7 @@ from sylk_ray.errors import InputError
 from sylk_ray.tools import confine
 from sylk_ray.tools.environment import search_path, tool_missing
 from sylk_ray.tools.errors import ConfinementUnavailable
-from sylk_ray.tools.reading import hidden, hint_for, readable
+from sylk_ray.tools.reading import NARROWER, hidden, hint_for, opened_by, readable
 from sylk_ray.tools.specs import Limits, Sandbox
 
 UNCONFINED = "SYLK_UNCONFINED"
@@ -74,8 +74,7 @@ def confined(
     group: Path | None = None,
 ) -> Launch:
     """What runs ``program`` within its grants, in a worktree of the repository if there is one, and as a member of a
-    control group; raises ConfinementUnavailable, and InputError for a grant of what is not there.
-    Blocks."""
+    control group; raises ConfinementUnavailable, and InputError for a grant that cannot be given. Blocks."""
     able = confinement()
     lacking = ([] if able.landlock_abi else ["write protection (Landlock)"]) + (
         [] if able.network or sandbox.network else ["network isolation (network namespaces)"]
@@ -119,15 +118,21 @@ def unavailable(why: str) -> ConfinementUnavailable:
 
 
 def granted(paths: Sequence[str], cwd: Path, what: Literal["read", "write"]) -> list[Path]:
-    """What a job grants, links followed; InputError for what is not there."""
-    found = [cwd / Path(path).expanduser() for path in paths]
-    for path in found:
-        if not path.exists():
-            raise InputError(
-                f"sandbox.{what} grants {path}, which does not exist",
-                hint=f"Make the folder first, or take it out of sandbox.{what}.",
-            )
-    return [path.resolve() for path in found]
+    """What a job grants, links followed; InputError for what is not there, or would open what no tool may read."""
+    return [_granted(cwd / Path(path).expanduser(), cwd.resolve(), what) for path in paths]
+
+
+def _granted(path: Path, worktree: Path, what: Literal["read", "write"]) -> Path:
+    if not path.exists():
+        raise InputError(
+            f"sandbox.{what} grants {path}, which does not exist",
+            hint=f"Make the folder first, or take it out of sandbox.{what}.",
+        )
+    real = path.resolve()
+    secret = None if real.is_relative_to(worktree) else opened_by(real, what)
+    if secret is not None:
+        raise InputError(f"sandbox.{what} grants {path}, but no tool may read {secret}", hint=NARROWER)
+    return real
 
 
 @functools.cache

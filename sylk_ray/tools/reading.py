@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from sylk_ray.home import default_home
 from sylk_ray.tools.toolchains import toolchains
@@ -29,6 +30,8 @@ SECRETS = (
 )
 """What root can read of /etc, and its tools need not."""
 _RESOLVER = Path("/etc/resolv.conf")
+NARROWER = "Grant the folders that the tool needs, and none with that in it."
+"""What to do about a grant that would open what is hidden."""
 _MOST_ALTERNATES = 16
 _SHOWN = 3
 _PATH = re.compile(r"""'(/[^'\n]+)'|"(/[^"\n]+)"|(?<![\w.~/-])(/[^\s:'"`]+)""")
@@ -44,9 +47,19 @@ def readable(path: str, repository: Path | None, granted: Sequence[Path]) -> tup
 
 def hidden() -> tuple[Path, ...]:
     """What no tool reads, also within what is readable: the state directory, where the tokens of the runtime and of
-    its Ray lie, and the work of every other session; and the machine's own secrets, which only root could read."""
+    its Ray lie, and the work of every other session; and the machine's own secrets, which only root could read. Its
+    own worktree and private folder, which lie there, a tool has all the same."""
     home = default_home()
     return (home.resolve(), *_secrets()) if home.exists() else _secrets()
+
+
+def opened_by(path: Path, what: Literal["read", "write"]) -> Path | None:
+    """Of what is hidden, that which a grant of this path (absolute, links followed) would open, if any. What may be
+    written to can be read as a whole, so a grant to write must not lie above it either."""
+    for each in hidden():
+        if path.is_relative_to(each) or (what == "write" and each.is_relative_to(path)):
+            return each
+    return None
 
 
 @functools.cache

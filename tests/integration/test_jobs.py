@@ -94,16 +94,18 @@ tasks:
     assert git(repo, "rev-parse", record.branch) == git(repo, "rev-parse", "main")
 
 
-async def test_a_merge_conflict_is_done_again_on_the_new_head(shared, repo):
+async def test_a_merge_conflict_is_done_again_on_the_new_head(shared, repo, tmp_path):
+    folder = tmp_path / "granted"
+    folder.mkdir()
     job = """
 name: conflict
 tasks:
   first:
-    engineer: [{run: "sed -i \\"s/'shop'/'store'/\\" shop.py && while [ ! -e ../second-began ]; do sleep 0.02; done"}]
+    engineer: [{run: "sed -i \\"s/'shop'/'store'/\\" shop.py && while [ ! -e {folder}/began ]; do sleep 0.02; done"}]
   second:
-    engineer: [{run: "touch ../second-began; sleep 1"}, {edit: {path: shop.py, old: "'data'", new: "'info'"}}]
-sandbox: {write: ["{home}"]}
-""".replace("{home}", str(shared.settings.home))
+    engineer: [{run: "touch {folder}/began; sleep 1"}, {edit: {path: shop.py, old: "'data'", new: "'info'"}}]
+sandbox: {write: ["{folder}"]}
+""".replace("{folder}", str(folder))
     record = await shared.run(job, repo, "demo")
     assert record.status is JobState.SUCCEEDED, record
     assert record.tasks["second"].loops.merge + record.tasks["first"].loops.merge == 1
@@ -148,14 +150,16 @@ tasks:
     await shared.until(lambda: _worktrees(repo), lambda count: count == 1)
 
 
-async def test_a_command_that_hangs_ends_at_the_tasks_time_limit_and_is_tried_again(shared, repo):
+async def test_a_command_that_hangs_ends_at_the_tasks_time_limit_and_is_tried_again(shared, repo, tmp_path):
+    folder = tmp_path / "granted"
+    folder.mkdir()
     job = """
 name: hanging
 tasks:
-  hang: {engineer: [{run: "echo try >> ../tries; sleep 986"}], timeout_s: 1, retries: 1}
+  hang: {engineer: [{run: "echo try >> {folder}/tries; sleep 986"}], timeout_s: 1, retries: 1}
 policy: {retry_delay_s: 0.1}
-sandbox: {write: ["{home}"]}
-""".replace("{home}", str(shared.settings.home))
+sandbox: {write: ["{folder}"]}
+""".replace("{folder}", str(folder))
     record = await shared.run(job, repo)
     task = record.tasks["hang"]
     assert (record.status, task.state, task.attempts) == (JobState.FAILED, "failed", 2)

@@ -359,3 +359,17 @@ def test_a_job_file_that_cannot_be_read(tmp_path: Path):
     bad.write_bytes(b"#" * 1_000_001)
     with pytest.raises(JobProblems, match="larger than 1,000,000 bytes"):
         load_job_file(bad)
+
+
+def test_a_grant_that_would_open_the_state_directory_is_told_with_its_line(tmp_path, monkeypatch):
+    (tmp_path / "state" / "sessions").mkdir(parents=True)
+    monkeypatch.setenv("SYLK_HOME", str(tmp_path / "state"))
+    read, write = f"[{tmp_path}, {tmp_path}/state/token]", f"[build, {tmp_path}, ~no-such-user/x]"
+    grants = f"sandbox:\n  read: {read}\n  write: {write}\n"
+    secret = f"cannot be granted: no tool may read {tmp_path}/state"
+    hint = "(Grant the folders that the tool needs, and none with that in it.)"
+    column = len(f"  read: [{tmp_path}, ") + 1
+    assert told(TASK + grants) == [
+        f"f:7:{column}: sandbox.read[1]: {tmp_path}/state/token {secret} {hint}",
+        f"f:8:18: sandbox.write[1]: {tmp_path} {secret} {hint}",
+    ]

@@ -163,3 +163,30 @@ async def test_the_runtimes_own_secrets_and_other_sessions_cannot_be_read(
         assert result.exit_code != 0
         assert "verysecret" not in result.output
         assert "theirs" not in result.output
+
+
+async def test_no_grant_opens_the_runtimes_own_secrets(
+    make_context: MakeContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What may be written to can be read as a whole, and nothing be taken out of it."""
+    home = tmp_path / "state"
+    mine, others = home / "sessions" / "mine", home / "sessions" / "others"
+    for folder in (mine / "worktree" / "build", mine / "private", others):
+        folder.mkdir(parents=True)
+    (home / "token").write_text("verysecret")
+    (tmp_path / "link").symlink_to(home)
+    monkeypatch.setenv("SYLK_HOME", str(home))
+
+    async def run(command: str, **grants: tuple[str, ...]) -> str:
+        sandbox = Sandbox(**grants)
+        context = make_context(worktree=mine / "worktree", private_dir=mine / "private", sandbox=sandbox)
+        return (await context.run(command)).output
+
+    for path in (tmp_path, home, tmp_path / "link", others, home / "token", Path("../../others")):
+        with pytest.raises(InputError, match=rf"sandbox\.write grants .*, but no tool may read {home}"):
+            await run(f"cat {home}/token", write=(str(path),))
+    for path in (home, others, home / "token"):
+        with pytest.raises(InputError, match=rf"sandbox\.read grants .*, but no tool may read {home}"):
+            await run(f"cat {home}/token", read=(str(path),))
+    assert await run("echo made > build/it && cat build/it", write=("build",), read=("build",)) == "made\n"
+    assert "verysecret" not in await run(f"cat {home}/token", read=(str(tmp_path),))
