@@ -9,7 +9,8 @@ only there and beneath each ``--read=PATH``, but for what is beneath a ``--hide=
 
 This process stays as long as any process that the program has started, however they hide: it is who they belong to when
 their own parents are gone. When the program has ended, it ends the others, and ends as the program did. It is not
-confined itself, so that they cannot end it.
+confined itself, so that they cannot end it: from Landlock ABI 6 on (Linux 6.12, SCOPE_SIGNALS), for before that they
+may signal whatever their user may.
 ``--probe`` prints what the kernel can do, and ends. Exit code 125 says that it could not confine.
 
 Landlock: Linux, Documentation/userspace-api/landlock.rst.
