@@ -207,14 +207,22 @@ class _Run:
             # Whatever held it up is no matter of whoever cancelled the run, or of its limit.
             os.killpg(self._process.pid, signal.SIGKILL)
         except asyncio.CancelledError:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            # The loop ends, and may not have had a thread for the above. The leader can still end all the others, those
+            # that hide as well, which nobody could after it.
+            os.kill(self._process.pid, signal.SIGUSR2)
             raise
         finally:
             asyncio.get_running_loop().remove_reader(self._pidfd)
             os.close(self._pidfd)
-            self.exit_code = self._process.wait(timeout=1)
+            self.exit_code = self._reaped()
             self.duration_s = time.monotonic() - self._started
             self._output.close()
+
+    def _reaped(self) -> int:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(timeout=1)
+        os.killpg(self._process.pid, signal.SIGKILL)
+        return self._process.wait(timeout=1)
 
     def _on_exit(self) -> None:
         asyncio.get_running_loop().remove_reader(self._pidfd)

@@ -3,9 +3,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -206,6 +209,33 @@ async def test_cancelling_kills_and_then_propagates(make_context: MakeContext) -
     with pytest.raises(asyncio.CancelledError):
         await task
     assert alive(context) == []
+
+
+def test_a_loop_that_ends_with_no_thread_to_spare_leaves_nothing(context: ToolContext) -> None:
+    """What looks for a run's processes and ends them waits for a thread then, and is cancelled before it has one."""
+    hide = "trap : TERM; (env -i setsid /bin/sh -c 'trap : TERM; echo $$ > pid; while :; do sleep 1; done' &)"
+    file = context.worktree / "pid"
+
+    async def begin() -> None:
+        loop, threads = asyncio.get_running_loop(), ThreadPoolExecutor(1)
+        loop.set_default_executor(threads)
+        running = asyncio.create_task(context.run(f"{hide}; while :; do sleep 1; done"))
+        async with asyncio.timeout(20):
+            while not file.exists() or not file.read_text():
+                await asyncio.sleep(0.01)
+        spare = threading.Event()
+        threads.submit(spare.wait)
+        running.cancel()
+        await asyncio.sleep(0.1)
+        loop.call_later(1, spare.set)
+
+    asyncio.run(begin())
+
+    pid = int(file.read_text())
+    left = pid in process_table()
+    if left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
 
 
 async def test_leftovers_are_found_and_killed_for_recovery(make_context: MakeContext) -> None:
