@@ -9,7 +9,6 @@ import asyncio
 import re
 import shlex
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from sylk_ray.errors import InputError
@@ -57,11 +56,11 @@ async def _run_known(check: Check, names: Sequence[str], context: ToolContext) -
         report = context.private_dir / "ruff.json"
         report.unlink(missing_ok=True)
         result = await _run(check, ruff_arguments(check, names, report), context)
-        text = await asyncio.to_thread(_read, report)
+        text = await asyncio.to_thread(_read, check, report)
         issues = ruff_issues(check, text, context.worktree) if result.exit_code in (0, 1) and text else None
     else:
         result = await _run(check, mypy_arguments(check, names, context.private_dir), context)
-        issues = mypy_issues(check, await _whole_output(result), context.worktree)
+        issues = mypy_issues(check, await _whole_output(check, result), context.worktree)
         if result.exit_code not in (0, 1) and not issues:
             issues = None
     if issues is None:
@@ -76,7 +75,7 @@ async def _run_command(check: Check, command: str, names: Sequence[str], context
             return ()
         text = f"{check.name} ended with exit code {result.exit_code}{_said(result)}"
         return (Issue("", 0, check.category, check.severity, text, ""),)
-    issues = _matched(check, check.pattern, await _whole_output(result), context.worktree)
+    issues = _matched(check, check.pattern, await _whole_output(check, result), context.worktree)
     if result.exit_code != 0 and not issues:
         raise _crashed(check, result)
     return issues
@@ -154,8 +153,8 @@ def _too_large(inspection: Inspection, changed: Sequence[ChangedFile]) -> list[I
     return [Issue("", 0, "size", "error", text, "Make the change smaller, or split the task.")]
 
 
-async def _whole_output(result: ProcessResult) -> str:
-    return await asyncio.to_thread(_read, result.output_path) if result.output_path else result.output
+async def _whole_output(check: Check, result: ProcessResult) -> str:
+    return await asyncio.to_thread(_read, check, result.output_path) if result.output_path else result.output
 
 
 def _said(result: ProcessResult) -> str:
@@ -163,11 +162,17 @@ def _said(result: ProcessResult) -> str:
     return f": {last}" if last else ", and printed nothing"
 
 
-def _read(path: Path) -> str:
-    """Nothing when there is none; a report is a tool's own, and may be anything."""
-    with suppress(FileNotFoundError, ActionFailed, PathRefused):
+def _read(check: Check, path: Path) -> str:
+    """Nothing when there is none. A report is a tool's own, and may be anything: CheckFailed when it cannot be read."""
+    try:
         return read_own(path).decode(errors="replace")
-    return ""
+    except FileNotFoundError:
+        return ""
+    except (ActionFailed, PathRefused) as error:
+        raise CheckFailed(
+            f"what the check {check.name} found cannot be read: {error}",
+            hint="Let it print less, or look at fewer files; its report is to be a plain file.",
+        ) from error
 
 
 def _crashed(check: Check, result: ProcessResult) -> CheckFailed:

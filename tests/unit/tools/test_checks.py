@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from sylk_ray.errors import InputError
 from sylk_ray.tools import ChangedFile, CheckFailed, ToolContext, ToolMissing, inspect
-from sylk_ray.tools.specs import Check, Inspection
+from sylk_ray.tools.specs import Check, Inspection, Limits
+
+from .conftest import MakeContext
 
 GREP = r"^(?P<file>[^:]+):(?P<line>\d+):(?P<message>.*)$"
 
@@ -108,6 +111,35 @@ async def test_a_command_that_fails_without_a_match_is_an_error(context: ToolCon
 
     with pytest.raises(CheckFailed, match=r"exit code 9(?s:.*)segfault"):
         await inspect(Inspection(tools=(check,)), [bad], context)
+
+
+async def test_findings_that_are_too_many_to_be_read_are_an_error(
+    make_context: MakeContext, bad: ChangedFile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    context = make_context(limits=Limits(timeout_s=60, output_mb=80))
+    flood = "head -c 70000000 /dev/zero | tr '\\0' '\\n'; echo 'bad file.py:5:wrong'"
+    with pytest.raises(CheckFailed, match=r"check own found cannot be read: .* larger than 64 MB"):
+        await inspect(Inspection(tools=(Check(name="own", run=flood, pattern=GREP),)), [bad], context)
+
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "mypy").write_text(f"#!/bin/sh\n{flood}\nexit 1\n")
+    (programs / "mypy").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    with pytest.raises(CheckFailed, match=r"check mypy found cannot be read: .* larger than 64 MB"):
+        await inspect(Inspection(tools=(Check(name="mypy"),)), [bad], context)
+
+
+async def test_a_report_that_is_no_plain_file_is_an_error(
+    context: ToolContext, bad: ChangedFile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "ruff").write_text(f"#!/bin/sh\nmkfifo {context.private_dir}/ruff.json\n")
+    (programs / "ruff").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    with pytest.raises(CheckFailed, match=r"check ruff found cannot be read: .* no regular file"):
+        await inspect(Inspection(tools=(Check(name="ruff"),)), [bad], context)
 
 
 async def test_wrong_checks_are_explained(context: ToolContext, bad: ChangedFile) -> None:
