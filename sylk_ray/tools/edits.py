@@ -15,12 +15,16 @@ from sylk_ray.tools.specs import Delete, Edit, Write
 
 
 def edit(action: Edit, context: ToolContext) -> ActionResult:
-    """Replace one exact text; in a file with Windows line endings, given ones are taken so. Blocks."""
+    """Replace one exact text; in a file with Windows line endings, those of the new one become so. Blocks."""
     text = files.text_of(_existing_file(context.worktree, action.path), action.path)
     ending = files.line_ending(text)
     old, new = action.old, action.new
-    if old not in text and ending != "\n":
-        old, new = files.with_line_ending(old, ending), files.with_line_ending(new, ending)
+    if ending != "\n":
+        windows = files.with_line_ending(old, ending)
+        if old not in text:
+            old = windows
+        if old == windows:  # else it has other ones itself, which are not to be changed unasked
+            new = files.with_line_ending(new, ending)
     count = text.count(old)
     if count > 1:
         lines = ", ".join(str(line) for line in _lines_of(text, old))

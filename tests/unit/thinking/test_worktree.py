@@ -50,6 +50,18 @@ async def test_what_is_added_comes_after_what_is_there(use, worktree):
     assert "there is no file new.py" in (await use("append_to_file", path="new.py", content="x")).text
 
 
+async def test_what_is_added_takes_the_line_endings_of_the_file_and_others_stay(use, worktree):
+    (worktree / "a.txt").write_bytes(b"one\r\ntwo\r\n")
+    assert not (await use("append_to_file", path="a.txt", content="three\nfour")).failed
+    assert (worktree / "a.txt").read_bytes() == b"one\r\ntwo\r\nthree\r\nfour\r\n"
+    (worktree / "b.txt").write_bytes(b"one\ntwo")
+    assert not (await use("append_to_file", path="b.txt", content="three")).failed
+    assert (worktree / "b.txt").read_bytes() == b"one\ntwo\nthree\n"
+    (worktree / "mixed.txt").write_bytes(b"one\r\ntwo\nthree\r\n")
+    assert not (await use("replace_in_files", old="three", new="four", files="mixed.txt")).failed
+    assert (worktree / "mixed.txt").read_bytes() == b"one\r\ntwo\nfour\r\n"
+
+
 async def test_a_name_is_replaced_wherever_it_stands_as_a_whole_word(use, worktree):
     (worktree / "a.py").write_text("total(1)\nsubtotal = total_2 = total\n")
     (worktree / "b.md").write_text("the total: `total`.\n")

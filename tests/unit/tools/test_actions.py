@@ -43,6 +43,18 @@ async def test_edit_replaces_one_text_and_keeps_all_else(context: ToolContext, w
     assert [each.name for each in worktree.iterdir() if each.name.startswith(".sylk")] == []
 
 
+@pytest.mark.parametrize("old", ["two", "two\r\n"])
+async def test_an_edit_of_a_file_with_windows_line_endings_leaves_no_other_ones(
+    context: ToolContext, worktree: Path, old: str
+) -> None:
+    (worktree / "w.txt").write_bytes(b"one\r\ntwo\r\n")
+
+    await perform(Edit(path="w.txt", old=old, new=f"{old}\nthree"), context)
+
+    assert b"\n" not in (worktree / "w.txt").read_bytes().replace(b"\r\n", b"")
+    assert b"three" in (worktree / "w.txt").read_bytes()
+
+
 async def test_edit_refuses_a_text_that_is_absent_or_not_unique(context: ToolContext, x: Path) -> None:
     x.write_text("one\none\ntwo\n")
 
