@@ -67,6 +67,8 @@ ASKED_BY = (SIGTERM, SIGINT, SIGHUP, SIGUSR2)
 MOMENT_S, GRACE_S = 0.1, 0.5
 """How long what the program has left may go on to its own end, and how long when it was asked to."""
 
+CANNOT_BE_REACHED = (FileNotFoundError, NotADirectoryError, PermissionError)
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -132,10 +134,14 @@ def parts(path: str, hidden: "list[str]") -> "list[str]":
     if path in inner:
         return []
     found: list[str] = []
-    for entry in os.scandir(path):
-        # A symbolic link may lead to what is hidden; where others lead to is allowed by its own place.
-        if not entry.is_symlink():
-            found += parts(entry.path, inner)
+    try:
+        with os.scandir(path) as entries:
+            # A symbolic link may lead to what is hidden; where others lead to is allowed by its own place.
+            within = [entry.path for entry in entries if not entry.is_symlink()]
+    except CANNOT_BE_REACHED:
+        return []
+    for each in within:
+        found += parts(each, inner)
     return found
 
 
@@ -151,30 +157,35 @@ def restrict_files(writable: "list[str]", readable: "list[str]", hidden: "list[s
         attributes += little(SCOPE_SIGNALS | (SCOPE_ABSTRACT_SOCKETS if isolated else 0), 8)
     ruleset = checked(syscall(CREATE_RULESET, attributes, len(attributes), 0), "create a Landlock ruleset")
     for path in writable:
-        allow(ruleset, path, handled & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV))
+        allow(ruleset, path, handled & ~(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV), needed=True)
     for path in DEVICES:
-        if os.path.exists(path):  # noqa: PTH110
-            allow(ruleset, path, handled & ~(MAKE_CHAR | MAKE_BLOCK))
+        allow(ruleset, path, handled & ~(MAKE_CHAR | MAKE_BLOCK))
     for path in readable:
-        try:
-            within = parts(path, hidden)
-            if within and within != [path]:
-                allow(ruleset, path, READ_DIR)
-            for part in within:
-                allow(ruleset, part, READ)
-        except OSError:
-            continue  # it went away meanwhile, or leads nowhere: then it cannot be read either
+        within = parts(path, hidden)
+        if within and within != [path]:
+            allow(ruleset, path, READ_DIR)
+        for part in within:
+            allow(ruleset, part, READ)
     checked(syscall(RESTRICT_SELF, ruleset, 0), "enforce the Landlock ruleset")
     os.close(ruleset)
 
 
-def allow(ruleset: int, path: str, rights: int) -> None:
-    beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    if not os.path.isdir(path):  # noqa: PTH112
-        rights &= EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-    rule = little(rights, 8) + little(beneath, 4)
-    checked(syscall(ADD_RULE, ruleset, 1, rule, 0), f"allow {path}")
-    os.close(beneath)
+def allow(ruleset: int, path: str, rights: int, needed: bool = False) -> None:
+    """What is not needed may be gone meanwhile, lead nowhere, or be out of this user's reach: so it is out of the
+    program's."""
+    try:
+        beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except CANNOT_BE_REACHED:
+        if needed:
+            raise
+        return
+    try:
+        if not os.path.isdir(beneath):  # noqa: PTH112
+            rights &= EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+        rule = little(rights, 8) + little(beneath, 4)
+        checked(syscall(ADD_RULE, ruleset, 1, rule, 0), f"allow {path}")
+    finally:
+        os.close(beneath)
 
 
 def give_up_privileges() -> None:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from sylk_ray.errors import InputError
-from sylk_ray.tools import Confinement, ConfinementUnavailable, ToolContext, confinement
+from sylk_ray.tools import Confinement, ConfinementUnavailable, ToolContext, confine, confinement
 from sylk_ray.tools.confine import handled_rights
 from sylk_ray.tools.specs import Sandbox
 
@@ -190,3 +192,36 @@ async def test_no_grant_opens_the_runtimes_own_secrets(
             await run(f"cat {home}/token", read=(str(path),))
     assert await run("echo made > build/it && cat build/it", write=("build",), read=("build",)) == "made\n"
     assert "verysecret" not in await run(f"cat {home}/token", read=(str(tmp_path),))
+
+
+def launched(*options: str, user: int | None = None) -> subprocess.CompletedProcess[str]:
+    """The launcher by itself: by a Python and from a text that any user can read."""
+    launcher = ["/usr/bin/python3", "-I", "-S", "-c", Path(confine.__file__).read_text(), f"--parent={os.getpid()}"]
+    system = [f"--read={folder}" for folder in ("/usr", "/bin", "/lib", "/lib64", "/etc") if Path(folder).exists()]
+    command = [*launcher, "--landlock", *system, *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", user=user)
+
+
+def test_what_is_out_of_reach_takes_nothing_else_with_it() -> None:
+    """Beside what is hidden all is allowed one by one; of that, some may be gone, or in a folder not to be entered."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for number in range(8):
+            closed, open_ = folder / f"closed{number}", folder / f"open{number}"
+            for each in (closed, closed / "hidden", closed / "not reached", open_):
+                each.mkdir()
+            (open_ / "file").write_text("read\n")
+            closed.chmod(0o644)
+        hide = [f"--hide={closed}/hidden" for closed in folder.glob("closed*")]
+        files = [str(each / "file") for each in folder.glob("open*")]
+        user = 54321 if os.geteuid() == 0 else None
+        done = launched(*hide, f"--read={folder}", "--read=/no/such/folder", "--", "/bin/cat", *files, user=user)
+        for closed in folder.glob("closed*"):
+            closed.chmod(0o755)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "read\n" * 8, "")
+
+
+def test_what_the_kernel_does_not_take_for_a_grant_is_told() -> None:
+    done = launched("--read=/proc/self/ns/net", "--", "/bin/true")
+    assert (done.returncode, "allow /proc/self/ns/net" in done.stderr) == (confine.FAILED, True)
