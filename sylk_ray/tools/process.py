@@ -105,7 +105,7 @@ async def run_process(
         launch = await asyncio.to_thread(prepare, group)
         output = Output(output_path, limits.output_mb << 20, on_line)
         try:
-            run = _Run(launch.command, cwd, environment, output, RunProcesses(run_id, group))
+            run = _Run(launch.command, cwd, environment, output, run_id, group)
         except BaseException:
             output.close()
             raise
@@ -143,7 +143,8 @@ class _Run:
         cwd: Path,
         environment: dict[str, str],
         output: Output,
-        processes: RunProcesses,
+        run_id: str,
+        group: Path | None,
     ) -> None:
         self._output = output
         self._started = time.monotonic()
@@ -158,8 +159,7 @@ class _Run:
             start_new_session=True,
         )
         output.close_write_end()
-        self._processes = processes
-        processes.begin_at(self._process.pid)
+        self._processes = RunProcesses(self._process.pid, run_id, group)
         self._exited = asyncio.Event()
         self._pidfd = os.pidfd_open(self._process.pid)
         asyncio.get_running_loop().add_reader(self._pidfd, self._on_exit)
@@ -188,7 +188,7 @@ class _Run:
             except TimeoutError:
                 if remaining <= _POLL_S:
                     return "timeout"
-            living = await asyncio.to_thread(self._processes.started, search_markers=False)
+            living = await asyncio.to_thread(self._processes.started)
             if len(living) > limits.processes:
                 return "processes"
             if sum(entry.rss_bytes for entry in living) > limits.memory_mb << 20:

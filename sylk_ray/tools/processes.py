@@ -71,16 +71,12 @@ def descendants(table: dict[int, Entry], roots: Iterable[int]) -> set[Entry]:
 class RunProcesses:
     """The processes of one run, remembered from look to look, because a parent's end hides its children."""
 
-    def __init__(self, run_id: str, group: Path | None = None) -> None:
-        """``group`` is their control group, if they have one."""
-        self._leader = 0
+    def __init__(self, leader: int, run_id: str, group: Path | None = None) -> None:
+        """``leader`` is the pid of the first, ``group`` their control group, if they have one."""
+        self._leader = leader
         self._run_id = run_id
         self._group = group
         self._seen: dict[int, int] = {}
-
-    def begin_at(self, leader: int) -> None:
-        """Say which is the first."""
-        self._leader = leader
 
     def living(self, *, search_markers: bool) -> set[Entry]:
         """Those that live now. Reading every environment costs more, so it is left to the end of a run."""
@@ -104,9 +100,9 @@ class RunProcesses:
         _signal({self._leader}, signal.SIGTERM if grace_s else signal.SIGUSR2)
         return _stop(lambda: self.living(search_markers=True), grace_s, spared=self._leader)
 
-    def started(self, *, search_markers: bool) -> set[Entry]:
+    def started(self) -> set[Entry]:
         """Those that live, without the first."""
-        return {entry for entry in self.living(search_markers=search_markers) if entry.pid != self._leader}
+        return {entry for entry in self.living(search_markers=False) if entry.pid != self._leader}
 
 
 def find_tool_processes(run_id_prefix: str | None = None, *, cell: str = "") -> tuple[ToolProcess, ...]:
