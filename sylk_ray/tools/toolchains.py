@@ -32,7 +32,7 @@ _FIRST_PERSON = 1000
 
 def toolchains(path: str) -> tuple[Path, ...]:
     """Folders and files (absolute, links followed) that the programs of a PATH, and this Python, are a part of; those
-    of the system among them. Blocks: some ms, the first time that the folders are as they are."""
+    of the system among them. Blocks: some tens of ms the first time that the folders are as they are."""
     folders = tuple(dict.fromkeys(folder for folder in path.split(os.pathsep) if folder.startswith("/")))
     return _toolchains(tuple((folder, _changed(folder)) for folder in folders))
 
@@ -51,9 +51,9 @@ def _toolchains(folders: tuple[tuple[str, int], ...]) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for own in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
         found[Path(own).resolve()] = None
-    for folder, _ in folders:
+    for folder in dict.fromkeys(Path(os.path.realpath(name)) for name, _ in folders):  # /bin may be /usr/bin
         with suppress(OSError, RuntimeError):
-            found.update(dict.fromkeys(_installation(Path(folder).resolve(strict=True), homes)))
+            found.update(dict.fromkeys(_installation(folder.resolve(strict=True), homes)))
             for target in _led_to(folder):
                 found.update(dict.fromkeys(_of_program(target, homes, found)))
     rustup = rustup_home(os.pathsep.join(folder for folder, _ in folders))
@@ -62,14 +62,14 @@ def _toolchains(folders: tuple[tuple[str, int], ...]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _led_to(folder: str) -> Iterator[Path]:
-    """What the links of a folder lead to, in other folders."""
+def _led_to(folder: Path) -> Iterator[Path]:
+    """What the links of a folder, itself no link, lead to in other folders."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_symlink():
                 with suppress(OSError, RuntimeError):
                     target = Path(entry.path).resolve(strict=True)
-                    if target.parent != Path(folder):
+                    if target.parent != folder:
                         yield target
 
 
