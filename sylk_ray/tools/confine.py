@@ -21,9 +21,14 @@ import os
 import resource
 import sys
 import time
-from _signal import SIG_DFL, pthread_sigmask, signal  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 from _socket import AF_INET, SOCK_DGRAM, socket
 from fcntl import ioctl
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # without the enumerations, which are slow to import
 
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 PREFIX = "sylk-confine: "
@@ -52,17 +57,7 @@ DEVICES = (
     "/proc/self",
 )
 
-SIGHUP, SIGINT, SIGKILL, SIGUSR2, SIGPIPE, SIGTERM, SIGXFSZ = (
-    1,
-    2,
-    9,
-    12,
-    13,
-    15,
-    25,
-)  # the signal module is slow to import
-SIG_BLOCK, SIG_UNBLOCK = 0, 1
-ASKED_BY = (SIGTERM, SIGINT, SIGHUP, SIGUSR2)
+ASKED_BY = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR2)
 """How this process is told to end: not before it can pass that on."""
 MOMENT_S, GRACE_S = 0.1, 0.5
 """How long what the program has left may go on to its own end, and how long when it was asked to."""
@@ -242,13 +237,13 @@ def become(program: "list[str]", options: "list[str]", supervisor: int) -> int:
     try:
         os.setpgid(0, 0)
         confine(options)
-        die_with(supervisor, SIGKILL)  # last: a change of credentials clears it
+        die_with(supervisor, signal.SIGKILL)  # last: a change of credentials clears it
     except (OSError, ValueError) as error:
         os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
         return FAILED
-    for ignored_by_python in (SIGPIPE, SIGXFSZ):
-        signal(ignored_by_python, SIG_DFL)
-    pthread_sigmask(SIG_UNBLOCK, ASKED_BY)
+    for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(ignored_by_python, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKED_BY)
     try:
         os.execvp(program[0], program)
     except OSError as error:
@@ -267,16 +262,16 @@ def outlive(child: int, parent: int) -> int:
     def end(_: int, __: object) -> None:
         nonlocal grace_s
         grace_s = 0.0
-        send(child, SIGKILL)
+        send(child, signal.SIGKILL)
 
-    for forwarded in (SIGTERM, SIGINT, SIGHUP):
-        signal(forwarded, forward)
-    signal(SIGUSR2, end)
-    pthread_sigmask(SIG_UNBLOCK, ASKED_BY)
+    for forwarded in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(forwarded, forward)
+    signal.signal(signal.SIGUSR2, end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKED_BY)
     try:
-        die_with(parent, SIGUSR2)
+        die_with(parent, signal.SIGUSR2)
     except OSError:
-        end(SIGUSR2, None)
+        end(signal.SIGUSR2, None)
     status = -1
     while status == -1:
         pid, ended = os.wait()
@@ -286,10 +281,10 @@ def outlive(child: int, parent: int) -> int:
         waited = time.monotonic() - began
         if waited >= grace_s:
             for pid in left:
-                send(pid, SIGKILL)
+                send(pid, signal.SIGKILL)
         elif waited >= MOMENT_S:
             for pid in left - asked:
-                send(pid, SIGTERM)
+                send(pid, signal.SIGTERM)
             asked |= left
         time.sleep(0.005)
     return status
@@ -326,8 +321,8 @@ def end_as(status: int) -> int:
     """As the program ended: by its exit code, or by the same signal."""
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
-        if -code != SIGKILL:
-            signal(-code, SIG_DFL)
+        if -code != signal.SIGKILL:
+            signal.signal(-code, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.kill(os.getpid(), -code)
     return code
@@ -365,7 +360,7 @@ def main(arguments: "list[str]") -> int:
     except OSError as error:
         os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
         return FAILED
-    pthread_sigmask(SIG_BLOCK, ASKED_BY)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ASKED_BY)
     child = os.fork()
     if child == 0:
         os._exit(become(program, arguments[:split], supervisor))

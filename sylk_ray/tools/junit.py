@@ -19,7 +19,6 @@ from sylk_ray.errors import SylkError
 from sylk_ray.tools.beneath import read_own
 from sylk_ray.tools.errors import CheckFailed
 
-_LARGEST = 64 << 20
 _MESSAGE, _TRACE = 2_000, 8_000
 _LOCATION = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):", re.MULTILINE)
 _ASSERT = re.compile(r"^(?:E\s+)?(?:AssertionError: )?assert (?P<expression>.+)$", re.MULTILINE)
@@ -51,7 +50,7 @@ class JUnit(msgspec.Struct, frozen=True):
 def read_junit(path: Path, worktree: Path) -> JUnit:
     """Read a report; CheckFailed if it is no safe XML."""
     try:
-        data = read_own(path, _LARGEST)
+        data = read_own(path)
         _refuse_dtd(data)
         root = ElementTree.fromstring(data)
     except (OSError, SylkError, expat.ExpatError, ElementTree.ParseError) as error:
