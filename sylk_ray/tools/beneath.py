@@ -12,16 +12,16 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from sylk_ray.tools.errors import ActionFailed, PathRefused
+from sylk_ray.tools.folders import folder_beneath
 from sylk_ray.tools.paths import real_parts, refused
 
 LARGEST = 64 << 20
 """Bytes of a file that is taken into memory at all."""
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PLAIN, _EXECUTE = 0o666, 0o111
@@ -31,7 +31,7 @@ def read_beneath(worktree: Path, relative: str, largest: int = LARGEST) -> bytes
     """All of a file. Raises PathRefused for what is no file of the worktree, ActionFailed for a larger one, and
     FileNotFoundError."""
     parts = real_parts(worktree, relative)
-    with _refusing(relative), _folder(worktree, parts[:-1]) as folder:
+    with _refusing(relative), folder_beneath(worktree, parts[:-1]) as folder:
         return _read(os.open(parts[-1], _READ, dir_fd=folder), relative, largest)
 
 
@@ -45,7 +45,7 @@ def write_beneath(worktree: Path, relative: str, data: bytes, *, executable: boo
     """Write a whole file or nothing, making its folders; an existing file keeps its mode, a link its target's place.
     Raises PathRefused, and OSError."""
     parts = real_parts(worktree, relative)
-    with _refusing(relative), _folder(worktree, parts[:-1], make=True) as folder:
+    with _refusing(relative), folder_beneath(worktree, parts[:-1], make=True) as folder:
         mode = _mode_for(folder, parts[-1], executable)
         temporary = f".sylk-{secrets.token_hex(8)}"
         descriptor = os.open(temporary, _CREATE, 0o600, dir_fd=folder)
@@ -64,36 +64,11 @@ def delete_beneath(worktree: Path, relative: str) -> None:
     """Delete a file, a link (not what it leads to), or a folder with all in it. Raises PathRefused, and OSError."""
     pure = PurePosixPath(relative)
     above = real_parts(worktree, str(pure.parent)) if len(pure.parts) > 1 else ()
-    with _refusing(relative), _folder(worktree, above) as folder:
+    with _refusing(relative), folder_beneath(worktree, above) as folder:
         if stat.S_ISDIR(os.stat(pure.name, dir_fd=folder, follow_symlinks=False).st_mode):
             shutil.rmtree(pure.name, dir_fd=folder)
         else:
             os.unlink(pure.name, dir_fd=folder)
-
-
-@contextmanager
-def _folder(worktree: Path, parts: Sequence[str], *, make: bool = False) -> Generator[int]:
-    descriptor = os.open(worktree.resolve(), _FOLDER)
-    try:
-        for part in parts:
-            if make:
-                with suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=descriptor)
-            inner = _inner(descriptor, part)
-            os.close(descriptor)
-            descriptor = inner
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _inner(folder: int, name: str) -> int:
-    try:
-        return os.open(name, _FOLDER, dir_fd=folder)
-    except NotADirectoryError:
-        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            raise OSError(errno.ELOOP, "a link was put in the way", name) from None
-        raise
 
 
 @contextmanager

@@ -6,6 +6,7 @@ anchored at the top, a folder's name takes everything beneath it, ``**`` matches
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -14,6 +15,7 @@ from typing import Any
 from pathspec import PathSpec
 
 from sylk_ray.tools.errors import PathRefused
+from sylk_ray.tools.folders import folder_beneath
 
 Globs = str | Iterable[str]
 
@@ -89,38 +91,23 @@ def files_matching(worktree: Path, globs: Globs) -> tuple[str, ...]:
 
 def walk(worktree: Path) -> Iterator[str]:
     """Every regular file of the worktree as a relative path, without ``.git`` and without links."""
-    pending = [""]
+    pending: list[tuple[str, ...]] = [()]
     while pending:
-        folder = pending.pop()
+        parts = pending.pop()
+        within = "".join(f"{part}/" for part in parts)
         try:
-            descriptor = _opened(worktree, folder)
-        except (FileNotFoundError, NotADirectoryError):
-            if not folder:
-                raise
-            continue  # a tool that is still at work has removed it, or put a link in its place
-        try:
-            with os.scandir(descriptor) as entries:
+            with folder_beneath(worktree, parts) as descriptor, os.scandir(descriptor) as entries:
                 for entry in entries:
                     if entry.name == ".git":
                         continue
                     if entry.is_dir(follow_symlinks=False):
-                        pending.append(f"{folder}{entry.name}/")
+                        pending.append((*parts, entry.name))
                     elif entry.is_file(follow_symlinks=False):
-                        yield f"{folder}{entry.name}"
-        finally:
-            os.close(descriptor)
-
-
-def _opened(worktree: Path, folder: str) -> int:
-    """A folder of the worktree, which no part of the way to it may leave by a link."""
-    descriptor = os.open(worktree, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    for part in folder.split("/")[:-1]:
-        try:
-            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
-        finally:
-            os.close(descriptor)
-        descriptor = inner
-    return descriptor
+                        yield f"{within}{entry.name}"
+        except OSError as error:
+            # A tool that is still at work has removed it, or put a link in its place.
+            if not parts or error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                raise
 
 
 def _spec(globs: Globs) -> PathSpec[Any]:
