@@ -6,6 +6,8 @@ What declared agents do is in test_jobs.py, what people say of tasks in test_say
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from sylk_ray.llm import Piece, Request
+from sylk_ray.llm import Piece, Request, UsagePiece
 from sylk_ray.messaging import Address
 from sylk_ray.runtime.directory import router_of
 from sylk_ray.runtime.journal import read_events
@@ -45,6 +47,15 @@ def proof(name: str, passes: bool = True) -> list[Any]:
     test = call("write_file", path=f"tests/test_{name}.py", content=PASSING.format(name=name))
     end = call("finish", summary="it adds up" if passes else "the code is wrong", command=command)
     return [test, call("run_command", command=command), end]
+
+
+SUMMED_UP = call("sum_up", done=["notes"], remaining=["total.py is left"], notes="")
+
+
+def filling(name: str) -> Any:
+    """A call that takes a third of a window of 8,000 tokens, of a server that does not count."""
+    made = call("write_file", path=f"notes/{name}.txt", content=f"{name} and so on\n" * 600)
+    return [piece for piece in made if not isinstance(piece, UsagePiece)]
 
 
 def task(name: str, **more: str) -> str:
@@ -233,3 +244,36 @@ async def test_skills_are_loaded_step_by_step_and_for_one_agent_alone(runtime, m
     assert {each["tier"] for each in elsewhere["loaded"]} == {"core"}
     await runtime.ask(GUIDE, CancelJob(record.job_id))
     await runtime.until_over(record.job_id)
+
+
+async def test_a_task_that_is_handed_over_goes_on_though_every_cell_dies_on_the_way(start, model, repo):
+    model.settings["scripted"]["context_window"] = 8_000
+    runtime = await start(density="packed", cells=2, warm_cells=0, models=model.settings)
+    asked, answered = threading.Event(), threading.Event()
+
+    def hold(request: Request) -> None:
+        if "You are an Architect" in request.system and not asked.is_set():
+            asked.set()
+            answered.wait(60)
+
+    model.server.before = hold
+    model.moves(
+        architect=[call("finish", prompt="")],
+        engineer=[*map(filling, ("one", "two", "three")), SUMMED_UP, write("total"), done()],
+        inspector=[APPROVED],
+        tester=proof("total"),
+    )
+    record = await runtime.submit(job(task("total")), repo, "sums")
+    await asyncio.to_thread(asked.wait, 60)
+    for cell in await runtime.cells():
+        os.kill(cell.pid, signal.SIGKILL)
+    answered.set()
+    over = await runtime.until_over(record.job_id)
+    assert (over.status, over.error) == (JobState.SUCCEEDED, None)
+    ended = over.tasks["add_total"]
+    assert (ended.attempts, ended.handoffs) == (2, 1)
+    assert len(model.script.requests("engineer")) == 6
+    assert "- total.py is left" in model.script.requests("engineer")[4].messages[0].text
+    created = [task for kind, task in kinds(runtime, record.session_id) if kind == "handoff.completed"]
+    assert created == ["add_total"]
+    assert git(repo, "show", f"{record.branch}:notes/one.txt").startswith("one")
