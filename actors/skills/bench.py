@@ -78,7 +78,7 @@ async def _session(ctx: Context) -> tuple[SessionRecord, Job | None, Workspace]:
 async def _seen(workspace: Workspace, name: str) -> str:
     if name != MAIN:
         _at_work(workspace, name)
-        return await workspace.save(name)
+        return await workspace.saved_commit(name)
     head = await workspace.head()
     if head is None:
         raise NoWorktree(f"the branch {workspace.branch} is gone", hint="someone deleted it")

@@ -27,6 +27,10 @@ _STALE_S = 4.0
 _NEVER_COMMITTED = "".join(f"{glob}\n" for glob in CACHES)
 
 
+_COMMON: dict[Path, Path] = {}
+"""Of repositories that this process has worked in."""
+
+
 class Plan(NamedTuple):
     """A merge that has not happened yet: the new commit for the session's branch, which must be at ``head``; or the
     files in conflict."""
@@ -117,8 +121,8 @@ class Workspace:
         return commit
 
     async def save(self, task: str) -> str:
-        """A commit that holds a worktree as it is, ignored files aside; the worktree, its index and its branch stay
-        as they are. For ``restore``."""
+        """A tree that holds a worktree as it is, ignored files aside; the worktree, its index and its branch stay
+        as they are. For ``restore``. Two are made with every tool that runs: each program of it counts."""
         git = await self._git_of(task)
         assert git.git_dir is not None
         index = git.git_dir / f"index.saved-{secrets.token_hex(4)}"
@@ -130,9 +134,14 @@ class Workspace:
             submodules = await submodules_of(git)
             left_out = [f":(exclude,top,literal){path}" for path in submodules]
             await aside.run("add", "--all", "--", ".", *left_out)
-            return await self._commit(git, await aside.line("write-tree"), "HEAD", f"{task}, while it is worked on")
+            return await aside.line("write-tree")
         finally:
             index.unlink(missing_ok=True)
+
+    async def saved_commit(self, task: str) -> str:
+        """The same as a commit, which another worktree can be opened at."""
+        tree = await self.save(task)
+        return await self._commit(await self._git_of(task), tree, "HEAD", f"{task}, while it is worked on")
 
     async def restore(self, task: str, saved: str) -> None:
         """Put a worktree back to what ``save`` found. Whoever worked there must be gone: a lock that a killed git
@@ -313,7 +322,12 @@ class Workspace:
         return (await asyncio.to_thread(_worktrees_of, await self._common())).get(worktree)
 
     async def _common(self) -> Path:
-        return (self.repository / await self._git.line("rev-parse", "--git-common-dir")).resolve()
+        """Where the repository keeps what all of its worktrees share; asked once while it is there."""
+        known = _COMMON.get(self.repository)
+        if known is None or not known.is_dir():
+            known = (self.repository / await self._git.line("rev-parse", "--git-common-dir")).resolve()
+            _COMMON[self.repository] = known
+        return known
 
     async def _tasks(self) -> list[str]:
         """The tasks that have a worktree, by their folders and by what git knows."""
