@@ -34,6 +34,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
+_NOTHING = ("", "None", "none", "null", "N/A", "n/a")
 _ARTICLES = {"object": "an object", "array": "a list", "integer": "an integer", "null": "null"}
 
 
@@ -191,6 +192,8 @@ class _Fitting:
                     self.repairs.append("null for what is left out")
                 elif name not in required and _repeats(each, properties[name]):
                     self.repairs.append("description for a value")
+                elif name not in required and _is_nothing(each):
+                    self.repairs.append("a word for an empty list")
                 else:
                     made[name] = self.fit(each, properties[name], place)
             elif more is False:
@@ -290,6 +293,11 @@ def _repeats(value: Any, schema: Any) -> bool:
     """Whether a value only says what it should be: small models fill in so what they have nothing to say for."""
     told = cast("Schema", schema).get("description") if isinstance(schema, dict) else None
     return bool(told) and (value == told or value == [told])
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether it is a list of one word that says that there is nothing in it."""
+    return isinstance(value, list) and len(cast("list[Any]", value)) == 1 and value[0] in _NOTHING
 
 
 def _is(value: Any, kind: str) -> bool:

@@ -147,3 +147,13 @@ def test_what_has_no_problem_follows_the_schema_and_what_follows_it_is_left_alon
         assert (fitted.value, fitted.repairs, fitted.problems) == (value, (), ())
     if not fitted.problems:
         assert follows(fitted.value)
+
+
+@pytest.mark.parametrize("word", ["None", "null", "n/a", ""])
+def test_a_list_of_a_word_for_nothing_is_left_out_where_it_may_be(word):
+    names = {"type": "array", "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {"after": names, "must": names}, "required": ["must"]}
+    fitted = fit({"after": [word], "must": [word]}, schema)
+    assert (fitted.value, fitted.repairs) == ({"must": [word]}, ("a word for an empty list",))
+    more = {"after": [word, "tea"], "must": []}
+    assert fit(more, schema).value == more
