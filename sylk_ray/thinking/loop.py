@@ -125,7 +125,7 @@ class _Thinking(Generic[ResultT]):
         self._turns = [User(task)]
         self._window = self._window.emptied()
         self._begun, self._silent = False, 0
-        self._repeats.world_changed()
+        self._repeats.begin_anew()
         return not self._window.full(self._turns)
 
     async def _summed_up(self) -> Summary:
@@ -222,7 +222,7 @@ class _Thinking(Generic[ResultT]):
         answer = await self._use(f"{self._asked}.{place} {call.name}", call.name, call.arguments)
         if not self._toolbox.looks(call.name) and not answer.failed:
             self._changes.append((call.name, call.arguments))
-            self._repeats.world_changed()
+            self._repeats.world_changed(call.name, call.arguments, answer.text)
         told = self._repeats.told(call.name, call.arguments, answer.text)
         return msgspec.structs.replace(answer, text=f"{answer.text}\n\n{told}") if told else answer
 

@@ -19,14 +19,20 @@ class Repeats:
         self.tired: set[str] = set()
         """The tools of which it was told."""
 
-    def world_changed(self) -> None:
-        """What was asked before may have another answer now."""
+    def begin_anew(self) -> None:
+        """In another conversation."""
         self._seen.clear()
+        self.tired.clear()
+
+    def world_changed(self, name: str, arguments: Mapping[str, Any], answer: str) -> None:
+        """By a call: what was asked before may have another answer now, but for the same change that is made again."""
+        key = _key(name, arguments, answer)
+        self._seen = Counter({key: self._seen[key]})
         self.tired.clear()
 
     def told(self, name: str, arguments: Mapping[str, Any], answer: str) -> str:
         """What to say to a call, besides its answer; empty for one that is worth its while."""
-        key = (name, json.dumps(arguments, sort_keys=True, default=str), answer)
+        key = _key(name, arguments, answer)
         self._seen[key] += 1
         times = self._seen[key]
         if times < self._most:
@@ -34,3 +40,7 @@ class Repeats:
         self.hopeless = times >= 2 * self._most
         self.tired.add(name)
         return f"You have called this {times} times, and the answer is the same. Do something else, or finish."
+
+
+def _key(name: str, arguments: Mapping[str, Any], answer: str) -> tuple[str, str, str]:
+    return name, json.dumps(arguments, sort_keys=True, default=str), answer

@@ -32,6 +32,8 @@ LINES = 400
 LARGEST = 4 << 20
 """Bytes of a file that is read at all."""
 LISTED = 300
+_PLACES = 20
+_GO_ON = "go on with what is left to do"
 _WORTH_KEEPING = 8
 """Lines of a file that is not written anew without most of them."""
 _MOST_LOST = 0.5
@@ -112,7 +114,7 @@ async def write_file(ctx: Bench, path: str, content: str) -> str:
     ctx.begin_write(path)
     content = without_numbers(content)
     await asyncio.to_thread(_refuse_loss, ctx.tools.worktree, path, content)
-    return await _changed(ctx, path, Write(path=path, content=content, allow_no_change=True))
+    return await _changed(ctx, path, Write(path=path, content=content))
 
 
 @skill(domain="file_ops", needs=("filesystem.write",))
@@ -127,7 +129,7 @@ async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=
     ctx.begin_write(path)
     if (bare := without_numbers(old)) != old:
         old, new = bare, without_numbers(new)
-    return await _changed(ctx, path, Edit(path=path, old=old, new=new, allow_no_change=True))
+    return await _changed(ctx, path, Edit(path=path, old=old, new=new))
 
 
 @skill(domain="file_ops", needs=("filesystem.write",))
@@ -143,7 +145,7 @@ async def append_to_file(ctx: Bench, path: str, content: str) -> str:
     between = "" if not before or before.endswith("\n") else "\n"
     added = without_numbers(content if content.endswith("\n") else f"{content}\n")
     if before.rstrip().endswith(added.strip()):
-        raise NothingChanged(f"nothing is added: {path} ends with that already", hint="go on with what is left to do")
+        raise NothingChanged(f"nothing is added: {path} ends with that already", hint=_GO_ON)
     return await _changed(ctx, path, _as_edit(path, before, before + between + added))
 
 
@@ -157,11 +159,14 @@ async def replace_in_files(ctx: Bench, old: Annotated[str, Field(min_length=1)],
         new: What is to be there instead.
         files: A glob of the files to change; all if it is left out.
     """
-    found = await asyncio.to_thread(_replaced, ctx.tools.worktree, old, new, files)
+    found, elsewhere = await asyncio.to_thread(_replaced, ctx.tools.worktree, old, new, files)
+    also = f"{old!r} still stands in {', '.join(elsewhere[:_PLACES])}, which files={files!r} leaves out"
+    if not found:
+        raise NothingChanged(also if elsewhere else f"nothing is changed: {old!r} stands nowhere", hint=_GO_ON)
     for path, *_ in found:
         ctx.begin_write(path)
     told = [f"{await _changed(ctx, path, _as_edit(path, *texts))}, {count} times" for path, count, *texts in found]
-    return "\n".join(told) or f"{old!r} stands nowhere: nothing is changed"
+    return "\n".join([*told, *([also] if elsewhere else [])])
 
 
 @skill(domain="file_ops", needs=("filesystem.write",))
@@ -202,22 +207,25 @@ IN_A_WORKTREE = (
 def _as_edit(path: str, before: str, after: str) -> Write | Edit:
     """The change of a whole file that builds on what is there, and so discards nothing of what others did."""
     if not before:
-        return Write(path=path, content=after, allow_no_change=True)
-    return Edit(path=path, old=before, new=after, allow_no_change=True)
+        return Write(path=path, content=after)
+    return Edit(path=path, old=before, new=after)
 
 
-def _replaced(worktree: Path, old: str, new: str, globs: str) -> list[tuple[str, int, str, str]]:
-    """Each file that would change: how often, its text, and what that would be."""
+def _replaced(worktree: Path, old: str, new: str, globs: str) -> tuple[list[tuple[str, int, str, str]], list[str]]:
+    """Each file that would change: how often, its text, and what that would be; and the files that it stands in and
+    the globs leave out."""
     begin = r"(?<!\w)" if old[0].isidentifier() else ""
     end = r"(?!\w)" if f"_{old[-1]}".isidentifier() else ""
     pattern = re.compile(f"{begin}{re.escape(old)}{end}")
     found: list[tuple[str, int, str, str]] = []
-    for path in _readable(worktree, globs):
+    wanted = _readable(worktree, globs)
+    for path in wanted:
         before = _text_or_nothing(worktree, path)
         after, count = pattern.subn(lambda _: new, before)
         if count:
             found.append((path, count, before, after))
-    return found
+    others = sorted(set(_readable(worktree, "**")) - set(wanted))
+    return found, [path for path in others if pattern.search(_text_or_nothing(worktree, path))]
 
 
 def _text_or_nothing(worktree: Path, path: str) -> str:
@@ -243,7 +251,10 @@ def _refuse_loss(worktree: Path, path: str, content: str) -> None:
 
 async def _changed(ctx: Bench, path: str, action: Write | Edit) -> str:
     """What was done, and whether the file can still be read."""
-    done = await perform(action, ctx.tools)
+    try:
+        done = await perform(action, ctx.tools)
+    except NothingChanged as problem:
+        raise NothingChanged(f"nothing is changed: {problem.message}", hint=_GO_ON) from None
     problem = await asyncio.to_thread(lambda: broken(path, _text_or_nothing(ctx.tools.worktree, path)))
     return f"{done.summary}\nbut now it cannot be read: {problem}" if problem else done.summary
 

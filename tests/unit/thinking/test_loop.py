@@ -215,10 +215,14 @@ async def test_a_model_that_gives_nothing_even_then_has_no_result():
 
 
 async def test_the_same_call_is_another_one_when_something_has_changed():
-    both = [calls(("read", {})), calls(("write", {"text": "x"}))]
-    world = World(*both, *both, *both, *both, FINISH)
-    outcome = await world.think(limits=ThinkingLimits(repeats=2))
+    replies = [each for n in range(4) for each in (calls(("read", {})), calls(("write", {"text": f"x{n}"})))]
+    outcome = await World(*replies, FINISH).think(limits=ThinkingLimits(repeats=2))
     assert outcome.ended == "done"
+
+
+async def test_the_same_change_over_and_over_changes_nothing():
+    outcome = await World(*[calls(("write", {"text": "x"}))] * 4, FINISH).think(limits=ThinkingLimits(repeats=2))
+    assert outcome.ended == "repeats"
 
 
 async def test_a_model_that_repeats_itself_is_told():
