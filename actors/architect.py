@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
 from typing import Annotated, Any, TypeVar
@@ -10,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from actors.knowledge_messages import ask_codebase
+from actors.patience import ask_patiently
 from actors.planning_messages import Advise, Advised, Change, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
 from actors.skills.librarian import librarian_skills
 from actors.surroundings import SHOWN, surroundings
@@ -25,6 +27,7 @@ from sylk_ray.pipelines.handoff import (
     CreatePipelineWithState,
     ExamineHandoff,
     HandoffComplete,
+    HandoffFate,
     HandoffRequest,
     PipelineHandoff,
 )
@@ -40,6 +43,8 @@ from sylk_ray.thinking.loop import Check
 ResultT = TypeVar("ResultT", bound=msgspec.Struct)
 Said = PlanMade | PlanQuestion | PlanFailed
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "search"})
+REVIEWED_WITHIN_S = 240.0
+"""Of a handoff: its Engineer waits, and can do without."""
 LOOKS_UP = frozenset({"search_code", "find_symbol", "find_usages"})
 """Of a Librarian's skills: they look into the repository as it is indexed, which may be a little behind."""
 
@@ -98,11 +103,6 @@ class Architect(Working):
     role = "architect"
     about = "plans: turns a request into tasks"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._known_handoffs: set[str] = set()
-        """One that is asked for again is the same."""
-
     @handler()
     async def make_plan(self, message: MakePlan, ctx: Context) -> None:
         """Make it, or ask."""
@@ -140,20 +140,22 @@ class Architect(Working):
     @handler(concurrent=True)
     async def handoff_requested(self, message: HandoffRequest, ctx: Context) -> None:
         """It is known from now on, and looked at when what comes before it is done."""
-        if message.handoff.id in self._known_handoffs:
-            return
-        self._known_handoffs.add(message.handoff.id)
         await ctx.tell(ctx.address, ExamineHandoff(message.brief, message.handoff))
 
     @handler()
     async def examine_handoff(self, message: ExamineHandoff, ctx: Context) -> None:
         """Say whether what is left should be asked otherwise, and have a pipeline made for it."""
-        review = HandoffReview()
+        handoff, review = message.handoff, HandoffReview()
+        asking = HandoffFate(handoff.id, handoff.task, handoff.attempt)
+        # It may have been asked for twice, or nobody waits for it any more.
+        if await ask_patiently(ctx, _orchestrator(ctx), asking) != "open":
+            return
         try:
-            review = await self._handoff_review(message.brief, message.handoff, ctx)
-        except SylkError as error:
-            ctx.log.warning("what is left of %s is asked as it was: %s", message.handoff.task, error)
-        await ctx.tell(_orchestrator(ctx), CreatePipelineWithState(message.handoff, review.prompt.strip()))
+            async with asyncio.timeout(REVIEWED_WITHIN_S):
+                review = await self._handoff_review(message.brief, handoff, ctx)
+        except (SylkError, TimeoutError) as error:
+            ctx.log.warning("what is left of %s is asked as it was: %r", handoff.task, error)
+        await ctx.tell(_orchestrator(ctx), CreatePipelineWithState(handoff, review.prompt.strip()))
 
     @handler()
     async def handoff_completed(self, message: HandoffComplete, ctx: Context) -> None:
@@ -237,14 +239,21 @@ class Architect(Working):
         return await self._look_and_think(brief, message.question, matter, None, ctx)
 
     async def _handoff_review(self, brief: Brief, handoff: PipelineHandoff, ctx: Context) -> HandoffReview:
-        left = handoff.engineer
+        left, found = handoff.engineer, handoff.found
         matter = Matter(
             system=prompt("architect_handoff").text,
             task=all_told(
                 told("Task, as its Engineer was told", left.prompt),
+                told("Criteria", brief.assignment.criteria),
+                told("The person has said of this task", brief.said),
                 told("What the Engineer says of it", left.summary.as_told()),
                 told("Files that are changed", left.files_changed),
                 told("It was sent back for this", left.feedback),
+                told(
+                    "What the Inspector still finds",
+                    [f"{each.file}: {each.message}" for each in found.inspector.pending],
+                ),
+                told("Tests that fail", [each.test for each in found.tester.failures]),
             ),
             result=HandoffReview,
             about="Give the task for the next Engineer, or leave it empty. Call it once.",
@@ -322,7 +331,10 @@ def change_as_text(planned: PlannedChange) -> str:
 
 def _wrong_change(planned: PlannedChange, job: Job, change: Change) -> str:
     given = [bool(planned.tasks or planned.removed), bool(planned.question), bool(planned.give_up)]
-    if sum(given) != 1:
+    if sum(given) > 1:
+        names = [name for name, there in zip(("tasks", "question", "give_up"), given, strict=True) if there]
+        return f"you have given {' and '.join(names)}: give one of them, and leave the others out"
+    if not any(given):
         return "give either tasks and what is removed, or a question, or why you give up"
     if not given[0]:
         return ""

@@ -15,15 +15,22 @@ from sylk_ray.sessions import JobRecord
 
 
 def brief_of_task(
-    job: Job, record: JobRecord, start: Start, waived: tuple[Check, ...] = (), said: tuple[str, ...] = ()
+    job: Job,
+    record: JobRecord,
+    start: Start,
+    waived: tuple[Check, ...] = (),
+    said: tuple[str, ...] = (),
+    reworded: str | None = None,
 ) -> Brief:
-    """For one attempt of a task, which passes without the checks that are ``waived``; a person has ``said`` that."""
+    """For one attempt of a task, which passes without the checks that are ``waived``; a person has ``said`` that, and
+    the Architect has ``reworded`` what is asked for the attempt."""
     name = start.node.name
     task = job.tasks[name]
     assignment = Assignment(
+        request=job.request or "",
         description=task.description,
-        prompt=task.prompt or "",
-        literal=task.literal,
+        prompt=(task.prompt or "") if reworded is None else reworded,
+        literal=task.literal or reworded is not None,
         criteria=task.criteria,
         thinks=task.thinks,
         thinking=job.thinking,

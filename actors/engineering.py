@@ -19,22 +19,24 @@ from sylk_ray.context_window import policy_of
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines import Brief, Work, Worker
-from sylk_ray.pipelines.asking import HelpWanted, WasHelped, WhatWasSaid
+from sylk_ray.pipelines.asking import HelpWanted, Said, WasHelped, WhatWasSaid
 from sylk_ray.pipelines.handoff import (
     EngineerHandoff,
+    Fate,
     Found,
     HandoffFailed,
+    HandoffFate,
     HandoffRequest,
     PipelineHandoff,
     Step,
     WhatWasFound,
-    WhyNotHandedOff,
 )
-from sylk_ray.pipelines.worker import tool_context, workspace_of
+from sylk_ray.pipelines.messages import SlotWait
+from sylk_ray.pipelines.worker import Stopped, tool_context, workspace_of
 from sylk_ray.runtime import Context
 from sylk_ray.sessions.records import Loops
 from sylk_ray.skills import Permission
-from sylk_ray.thinking import IN_A_WORKTREE, Bench, Heard, Matter, Pause, Toolbox, help_skill, prompt
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Heard, Matter, Pause, Summary, Toolbox, help_skill, prompt
 from sylk_ray.thinking.toolbox import shortened
 from sylk_ray.tools import render
 
@@ -70,6 +72,8 @@ class Engineering:
         self._feedback = self._output = ""
         self._protected: Sequence[str] = ()
         self._spent = (0, 0)
+        self._summary = Summary()
+        self._said: list[str] = list(brief.said)
         self._words = self._wishes = 0
 
     async def begin(self, protected: Sequence[str] = ()) -> Work:
@@ -85,7 +89,7 @@ class Engineering:
     async def go_on_from(self, handoff: PipelineHandoff) -> Work:
         """Where another pipeline's Engineer has left it."""
         left = handoff.engineer
-        self._prompt, self._feedback, self._protected = left.prompt, left.feedback, handoff.protected
+        self._feedback, self._protected, self._summary = left.feedback, handoff.protected, left.summary
         self._spent, self._output = (left.turns, left.tokens), handoff.work.output
         known = told("Another Engineer was at this before you, and tells you", left.summary.as_told())
         return await self._done(await self._told(handoff.work.commit, known), self._base)
@@ -129,16 +133,18 @@ class Engineering:
     async def _told(self, commit: str | None, known: str = "") -> str:
         """The task, where that commit has brought it."""
         so_far = await self._workspace.diff(self._base, commit) if commit else ""
-        about = "\n".join([self._prompt, *self._assignment.criteria, self._feedback])
+        request = self._assignment.request if self._assignment.request != self._prompt else ""
+        about = "\n".join([request, self._prompt, *self._assignment.criteria, self._feedback])
         return all_told(
             await surroundings(self._workspace, commit or self._base, about, longest=self._fitting(SHOWN)),
+            told("What a person wants, of which the task is a part", request),
             told("Task", self._prompt),
             told("Criteria", self._assignment.criteria),
             told("Others have changed these files since, and their changes must stay", self._protected),
             told("Done so far", f"```diff\n{shortened(so_far, self._fitting(DIFF))}\n```" if so_far else ""),
             told("It was sent back: mend this", self._feedback),
             known,
-            told("The person has said of this task", self._brief.said),
+            told("The person has said of this task", self._said),
             told("Now", "Change the files, and then call finish."),
         )
 
@@ -153,26 +159,37 @@ class Engineering:
 
     async def _hear(self, number: int) -> Heard:
         ctx, pipeline = self._ctx, self._ctx.address.beside("pipeline")
-        wanted = WhatWasSaid(self._brief.attempt, self._words, self._wishes)
-        heard = await ctx.step(f"hear {number}", ctx.ask, pipeline, wanted, result=Heard)
-        self._words += len(heard.said)
-        self._wishes += heard.hand_off
-        return heard
+        wanted = WhatWasSaid(self._brief.attempt, self._words)
+        said = await ctx.step(f"hear {number}", ctx.ask, pipeline, wanted, result=Said)
+        self._words += len(said.words)
+        self._said += said.words
+        hand_off = said.wishes > self._wishes
+        self._wishes = max(self._wishes, said.wishes)
+        return Heard(said.words, hand_off)
 
     # -- when another is to go on ------------------------------------------------------------------------------
 
     async def _go_on(self, pause: Pause) -> str:
-        """Another pipeline goes on, and this is never over; or it comes to nothing, and the same Engineer goes on with
+        """Another pipeline goes on, and this raises Stopped; or it comes to nothing, and the same Engineer goes on with
         what it has summed up."""
-        ctx = self._ctx
+        ctx, brief = self._ctx, self._brief
+        if pause.summary != Summary():
+            self._summary = pause.summary
         handoff = await ctx.step(f"sum up {pause.turns}", self._bundled, pause, result=PipelineHandoff)
-        pipeline = ctx.address.beside("pipeline")
-        asked = f"may hand over {pause.turns}", ask_patiently, ctx, pipeline, WhatWasFound(self._brief.attempt)
-        found = await ctx.step(*asked, result=Found | None)
+        wanted = WhatWasFound(brief.attempt)
+        found = await ctx.step(
+            f"may hand over {pause.turns}",
+            ask_patiently,
+            ctx,
+            ctx.address.beside("pipeline"),
+            wanted,
+            result=Found | None,
+        )
         if found is not None:
-            ctx.progress("its work is handed over", task=self._brief.task)
-            await self._not_handed_over(msgspec.structs.replace(handoff, found=found), pause.used)
-        known = told("You have been at this before, and told yourself", pause.summary.as_told())
+            ctx.progress("its work is handed over", task=brief.task)
+            whole = msgspec.structs.replace(handoff, found=found)
+            await ctx.step(f"hand over {pause.turns}", self._hand_over, whole, result=None)
+        known = told("You have been at this before, and told yourself", self._summary.as_told())
         return await self._told(handoff.work.commit, known)
 
     async def _bundled(self, pause: Pause) -> PipelineHandoff:
@@ -180,7 +197,7 @@ class Engineering:
         work = await committed(brief, self._base, self._output, self._ctx)
         engineer = EngineerHandoff(
             self._prompt,
-            pause.summary,
+            self._summary,
             self._feedback,
             [change.path for change in work.changes],
             turns + pause.turns,
@@ -196,24 +213,34 @@ class Engineering:
             self._loops,
             engineer,
             protected=list(self._protected),
+            used=round(pause.used, 3),
         )
 
-    async def _not_handed_over(self, handoff: PipelineHandoff, used: float) -> None:
-        """Returns when it has come to nothing; when not, this Engineer is stopped meanwhile."""
+    async def _hand_over(self, handoff: PipelineHandoff) -> None:
+        """Returns when it has come to nothing, and has been told so. Raises Stopped when another goes on. The attempt's
+        clock stands still meanwhile."""
         ctx, orchestrator = self._ctx, self._ctx.address.beside("orchestrator", "main")
-        problem = await self._requested(handoff, used)
+        waits = SlotWait(handoff.task, handoff.attempt)
+        ctx.notify(orchestrator, waits)
+        problem = await self._requested(handoff)
         step: Step = "request"
+        fate: Fate = "open"
         if not problem:
-            until = ctx.clock.now() + HANDED_OVER_WITHIN_S
-            asking = WhyNotHandedOff(handoff.id, handoff.task)
-            while ctx.clock.now() < until:
-                if await ask_patiently(ctx, orchestrator, asking) is not None:
-                    return
-                await ctx.clock.sleep(LOOKS_EVERY_S)
             step, problem = "examine", f"nobody has taken it over within {HANDED_OVER_WITHIN_S:g} s"
-        await ask_patiently(ctx, orchestrator, HandoffFailed(handoff, step, problem))
+            until = ctx.clock.now() + HANDED_OVER_WITHIN_S
+            asking = HandoffFate(handoff.id, handoff.task, handoff.attempt)
+            while fate == "open" and ctx.clock.now() < until:
+                await ctx.clock.sleep(LOOKS_EVERY_S)
+                fate = await ask_patiently(ctx, orchestrator, asking)
+        if fate == "unwanted":
+            step, problem = "create", "a person keeps it where it is"
+        if fate in ("open", "unwanted"):
+            fate = await ask_patiently(ctx, orchestrator, HandoffFailed(handoff, step, problem))
+        if fate == "over":
+            raise Stopped
+        ctx.notify(orchestrator, msgspec.structs.replace(waits, over=True))
 
-    async def _requested(self, handoff: PipelineHandoff, used: float) -> str:
+    async def _requested(self, handoff: PipelineHandoff) -> str:
         """Empty when the Architect has it; else why not."""
         policy, problem = policy_of("engineer"), ""
         architect = self._ctx.address.beside("architect", "main")
@@ -221,7 +248,7 @@ class Engineering:
             if attempt:
                 await self._ctx.clock.sleep(policy.handoff_wait_s * 2 ** (attempt - 1))
             try:
-                await self._ctx.ask(architect, HandoffRequest(self._brief, handoff, used), timeout=ANSWERED_WITHIN_S)
+                await self._ctx.ask(architect, HandoffRequest(self._brief, handoff), timeout=ANSWERED_WITHIN_S)
             except DeliveryError as error:
                 problem = f"the Architect could not be asked: {error}"
             else:

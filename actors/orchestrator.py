@@ -460,12 +460,14 @@ class Orchestrator(TokenDesk):
             self._scheduler.node_began(task, message.attempt, ctx.clock.now())
             start = next(each for each in self._scheduler.in_flight() if each.node.name == task)
             assert isinstance(start, Start)
+            handoff = self._inherited(task, message.attempt)
             brief = brief_of_task(
                 self._job,
                 self._ledger.record,
                 start,
                 self.state.waived.get(task, ()),
                 self.state.prompted.get(task, ()),
+                handoff.engineer.prompt if handoff is not None else None,
             )
             self._set_alarm()
         self._note_state()

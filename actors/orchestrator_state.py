@@ -103,15 +103,3 @@ class OrchestratorState(msgspec.Struct):
     """None once the tasks are there and may be begun."""
     planned: str = ""
     """The job with the tasks of its plan, as JSON: what is in the file has none until the plan is approved."""
-
-    def drop_handoff(self, task: str, why: str) -> None:
-        """The next attempt of a task begins at the beginning, though something was left for it."""
-        left = self.handoffs.get(task, [])
-        kept = [
-            each
-            if each.taken_over or not each.new_pipeline
-            else msgspec.structs.replace(each, new_pipeline="", failed=why)
-            for each in left
-        ]
-        if left:
-            self.handoffs = {**self.handoffs, task: kept}

@@ -6,12 +6,13 @@ import asyncio
 
 import msgspec
 
+from actors.proving import is_test
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Message
 from sylk_ray.pipelines import Brief, Feedback, Lifecycle, Phase, PipelineBus, Work
-from sylk_ray.pipelines.asking import TellEngineer, WhatWasSaid
+from sylk_ray.pipelines.asking import Said, TellEngineer, WhatWasSaid
 from sylk_ray.pipelines.brief import CHECKS
-from sylk_ray.pipelines.handoff import AllowHandoff, Found, TesterHandoff, WhatWasFound
+from sylk_ray.pipelines.handoff import Found, SteerHandoff, TesterHandoff, WhatWasFound
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import (
     ChecksPassed,
@@ -41,7 +42,6 @@ from sylk_ray.pipelines.worker import kill_left_over, workspace_of
 from sylk_ray.runtime import Agent, Context, Retry, handler
 from sylk_ray.runtime.directory import GroupDone, router_of
 from sylk_ray.sessions.records import ErrorRecord, Loops
-from sylk_ray.thinking import Heard
 from sylk_ray.tools import Issue
 
 
@@ -58,6 +58,8 @@ class PipelineState(msgspec.Struct):
     """What Inspector and Tester have told."""
     wishes: int = 0
     """How often a person has wished in this attempt that another pipeline goes on."""
+    tried: int = 0
+    """Of these, those that something was done about."""
     may_hand_off: bool = True
 
 
@@ -180,19 +182,25 @@ class PipelineAgent(Agent[PipelineState]):
             self.state.said = [*self.state.said, message.text]
 
     @handler()
-    async def allow_handoff(self, message: AllowHandoff, ctx: Context) -> None:
+    async def steer_handoff(self, message: SteerHandoff, ctx: Context) -> None:
         """Keep it until the Engineer asks."""
-        if self._current(message.attempt):
-            self.state.wishes += message.now
-            self.state.may_hand_off = message.now
+        state = self.state
+        if not self._current(message.attempt):
+            return
+        if message.wish == "now":
+            state.wishes += 1
+        else:
+            state.tried = state.wishes
+        if message.wish != "tried":
+            state.may_hand_off = message.wish == "now"
 
     @handler(concurrent=True)
-    async def what_was_said(self, message: WhatWasSaid, ctx: Context) -> Heard:
+    async def what_was_said(self, message: WhatWasSaid, ctx: Context) -> Said:
         """For the Engineer, before it goes on."""
         brief, state = self.state.brief, self.state
         if brief is None or brief.attempt != message.attempt:
-            return Heard()
-        return Heard(state.said[message.after :], hand_off=state.may_hand_off and state.wishes > message.wishes)
+            return Said()
+        return Said(state.said[message.after :], state.wishes if state.wishes > state.tried else 0)
 
     @handler(concurrent=True)
     async def what_was_found(self, message: WhatWasFound, ctx: Context) -> Found | None:
@@ -263,7 +271,8 @@ class PipelineAgent(Agent[PipelineState]):
 
     def _note_tests(self, message: TesterDone) -> None:
         failures = message.feedback.failures if message.feedback is not None else []
-        tester = TesterHandoff(message.tests_run, failures)
+        tests = [change.path for change in message.work.changes if is_test(change.path)]
+        tester = TesterHandoff(tests, message.tests_run, failures)
         self.state.found = msgspec.structs.replace(self.state.found, tester=tester)
 
     async def _open(self, brief: Brief, ctx: Context, commit: str = "") -> str | None:

@@ -69,7 +69,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         if not done.command and not done.untested:
             return "give the command that runs the tests, or say in untested why there can be none"
         if problem := _problem_of(done.command):
-            return f"the command will not do: {problem}"
+            return f"the command will not do: {problem}. Give what a shell runs, and nothing else{such_as}"
         saved = await workspace.save(brief.task)
         changed = await workspace.changes(brief.task, head, saved)
         for change in changed:
@@ -101,6 +101,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
 
     before = await workspace.files(head)
     near = tests_of(before, [each.path for each in work.changes])
+    such_as = next((f": pytest -q {path}" for path in near if path.endswith(".py")), "")
     into = f" into {near[0]}, or into a file beside it" if near else ""
     diff = shortened(await workspace.diff(work.base, head), fitting("tester", DIFF, ctx))
     matter = Matter(

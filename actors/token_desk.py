@@ -29,8 +29,10 @@ class TokenDesk(HandoffDesk):
 
     @handler(concurrent=True)
     async def tokens_given(self, message: TokensGiven, ctx: Context) -> TokenGrant | None:
-        """The next answer, if there is one."""
+        """The next answer, if there is one; none more when the job is over."""
         given = self.state.tokens_given
+        if not self.state.running:
+            return TokenGrant(message.after + 1, 0)
         return TokenGrant(message.after + 1, given[message.after]) if len(given) > message.after else None
 
     def _check_answer(self, asking: Asking, text: str) -> None:

@@ -149,16 +149,17 @@ class Moves:
             self._ledger.move(progress, NodeState.CANCELLED, now, self._halted)
         elif timed_out:
             self._back_off(progress, reason, now)
-        else:  # to be done anew, or halted for a failure that counts no more
-            progress.forgiven = progress.attempt
+        else:  # another goes on with it, it is to be done anew, or was halted for a failure that counts no more
+            progress.forgiven = progress.forgiven + 1 if progress.stop == "handed_over" else progress.attempt
             self._ledger.move(progress, NodeState.BLOCKED, now, reason)
             self._end_back_off(progress, now)
         return self._fill(now)
 
     def _back_off(self, progress: Progress, failure: str, now: float) -> None:
         retry = self._graph.retry_of(self._nodes[progress.name])
-        delay = retry.delay_s(progress.attempt, self._rng)
-        reason = f"attempt {progress.attempt} of {retry.attempts + 1} failed: {failure}; again in {delay:.3g} s"
+        tried = progress.attempt - progress.forgiven
+        delay = retry.delay_s(tried, self._rng)
+        reason = f"attempt {tried} of {retry.attempts + 1} failed: {failure}; again in {delay:.3g} s"
         self._ledger.move(progress, NodeState.BLOCKED, now, reason)
         progress.back_off_until = now + delay
         if delay > 0:

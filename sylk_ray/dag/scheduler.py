@@ -31,6 +31,9 @@ from sylk_ray.dag.snapshot import Mode, Progress, Snapshot
 from sylk_ray.dag.states import TERMINAL, NodeState
 from sylk_ray.errors import InputError
 
+_FOR_GOOD = ("halted", "interrupted", "skipped", "redone")
+"""Why an attempt ends that is not begun anew for another reason."""
+
 
 class NotPossible(InputError):
     """What is wanted of a node does not go with what has become of it."""
@@ -253,11 +256,22 @@ class Scheduler(Moves):
         """End the attempt that runs, and begin another that does not count as a try; of a node that does not run there
         is nothing to do. Raises UnknownNode."""
         progress = self._ledger[name]
-        if progress.state is not NodeState.RUNNING or progress.stop in ("halted", "interrupted", "skipped", "redone"):
+        if progress.state is not NodeState.RUNNING or progress.stop in _FOR_GOOD:
             return []
         stopping = progress.stop != ""
         progress.stop, progress.reason = "redone", reason
         return [] if stopping else [self._ledger.stop_of(progress)]
+
+    def hand_over(self, name: str, reason: str, now: float) -> list[Decision]:
+        """End the attempt that runs, and have the next one go on for it: it alone does not count as a try. Raises
+        UnknownNode, and NotPossible where no other would begin."""
+        progress = self._ledger[name]
+        if progress.state is not NodeState.RUNNING or progress.stop:
+            raise NotPossible(f'"{name}" is not at work any more')
+        if self._halted or self._paused:
+            raise NotPossible("nothing is begun any more" if self._halted else PAUSED)
+        progress.stop, progress.reason = "handed_over", reason
+        return [self._ledger.stop_of(progress)]
 
     def pause(self, now: float) -> list[Decision]:
         """Start nothing more, and let what runs come to its end (or its deadline)."""

@@ -24,7 +24,7 @@ class Progress(msgspec.Struct):
     left: float | None = None
     """How long the running attempt still had when its clock was held; None while that runs."""
     back_off_until: float | None = None
-    stop: Literal["", "timed_out", "halted", "interrupted", "skipped", "redone"] = ""
+    stop: Literal["", "timed_out", "halted", "interrupted", "skipped", "redone", "handed_over"] = ""
     """Why the running attempt was asked to stop; empty when it was not."""
     forgiven: int = 0
     """The attempts up to this one do not count against its tries."""

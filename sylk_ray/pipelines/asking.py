@@ -6,7 +6,6 @@ import msgspec
 
 from sylk_ray.messaging import Message, Request, said_by
 from sylk_ray.pipelines.messages import WORKERS
-from sylk_ray.thinking import Heard
 
 
 class TellEngineer(Message, frozen=True):
@@ -19,16 +18,22 @@ class TellEngineer(Message, frozen=True):
     text: str
 
 
-class WhatWasSaid(Request[Heard], frozen=True):
-    """Engineer to its pipeline: what has a person said during this attempt, after the first so many words, and so many
-    wishes that another goes on?"""
+class Said(msgspec.Struct, frozen=True):
+    """``wishes``: how often in this attempt a person has wished that another pipeline goes on; 0 when all is done about
+    that, or none may."""
+
+    words: list[str] = []
+    wishes: int = 0
+
+
+class WhatWasSaid(Request[Said], frozen=True):
+    """Engineer to its pipeline: what has a person said during this attempt, after the first so many words?"""
 
     flow = said_by("engineer", to="pipeline")
     remembered = False
 
     attempt: int
     after: int = 0
-    wishes: int = 0
 
 
 class HelpWanted(Request[None], frozen=True):

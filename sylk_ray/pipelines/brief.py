@@ -25,6 +25,8 @@ CHECKS = "session-checks"
 class Assignment(Spec):
     """What each of the three does; without an Engineer's actions there is nothing to send work back to."""
 
+    request: str = ""
+    """What a person wants of the whole job, in their own words, of which the task is a part."""
     description: str = ""
     prompt: str = ""
     literal: bool = False

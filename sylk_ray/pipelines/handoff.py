@@ -43,13 +43,15 @@ class InspectorHandoff(msgspec.Struct, frozen=True):
 
     def after(self, found: Sequence[Issue]) -> InspectorHandoff:
         """With another look, which has found that."""
-        known = [*self.resolved, *(issue for issue in self.pending if not _among(issue, found))]
-        return InspectorHandoff(known, list(found))
+        known = [*self.resolved, *self.pending]
+        gone = [issue for issue in known if not _among(issue, found)]
+        return InspectorHandoff(gone, list(found))
 
 
 class TesterHandoff(msgspec.Struct, frozen=True):
-    """How the tests went last, and what fails still."""
+    """The tests that there are for the work, how they went last, and what fails still."""
 
+    tests_created: list[str] = []
     tests_run: int = 0
     failures: list[TestFailure] = []
 
@@ -65,8 +67,9 @@ class PipelineHandoff(msgspec.Struct, frozen=True):
     """Everything that one pipeline leaves to the next; the parts of all three go together or not at all.
 
     A pipeline is named by its task and attempt (``add_flag#2``). ``work`` is the work so far, on the commit that it was
-    begun on. The orchestrator adds the rest: ``index`` counts the handoffs of a task from 0, ``at`` is Unix time in
-    seconds, and ``new_pipeline`` stays empty when it came to nothing.
+    begun on; ``used`` the part of the model's window that was full, 0 to 1. The orchestrator adds the rest: ``index``
+    counts the handoffs of a task that were taken over, from 0, ``at`` is Unix time in seconds, and ``new_pipeline``
+    stays empty when it came to nothing.
     """
 
     id: str
@@ -80,6 +83,7 @@ class PipelineHandoff(msgspec.Struct, frozen=True):
     found: Found = Found()
     protected: list[str] = []
     """Files that hold others' work, after a merge conflict."""
+    used: float = 0.0
     index: int = 0
     at: float = 0.0
     job_id: str = ""
@@ -88,6 +92,11 @@ class PipelineHandoff(msgspec.Struct, frozen=True):
     """Whether the new pipeline is at work."""
     failed: str = ""
     """Why it came to nothing, if it did."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.taken_over or self.failed != ""
 
     @property
     def old_pipeline(self) -> str:
@@ -100,14 +109,14 @@ def pipeline_name(task: str, attempt: int) -> str:
     return f"{task}#{attempt}"
 
 
-class AllowHandoff(Message, frozen=True):
-    """A person wants another pipeline to go on as soon as the Engineer can sum up, or none to do so any more."""
+class SteerHandoff(Message, frozen=True):
+    """To a pipeline: another is to go on as soon as the Engineer can sum up (``now``), or none is to, not even when the
+    context is full (``never``); or what was wished for came to nothing (``tried``)."""
 
     flow = said_by("orchestrator", to="pipeline")
 
     attempt: int
-    now: bool
-    """False: not even when the context is full."""
+    wish: Literal["now", "never", "tried"]
 
 
 class WhatWasFound(Request[Found | None], frozen=True):
@@ -120,8 +129,8 @@ class WhatWasFound(Request[Found | None], frozen=True):
 
 
 class HandoffRequest(Request[None], frozen=True):
-    """The Engineer's context is nearly full, or the person wants it: the rest is for a fresh pipeline. ``used`` is the
-    part of the context that is, 0 to 1. Asked again, it is the same request."""
+    """The Engineer's context is nearly full, or the person wants it: the rest is for a fresh pipeline. Asked again, it
+    is the same request."""
 
     flow = said_by("engineer", to="architect")
     priority = Lane.HIGH
@@ -129,7 +138,6 @@ class HandoffRequest(Request[None], frozen=True):
 
     brief: Brief
     handoff: PipelineHandoff
-    used: float
 
 
 class ExamineHandoff(Message, frozen=True):
@@ -167,8 +175,13 @@ class HandoffComplete(Message, frozen=True):
     index: int
 
 
-class HandoffFailed(Request[None], frozen=True):
-    """A step of it could not be done: the old pipeline goes on."""
+Fate = Literal["open", "unwanted", "failed", "over"]
+"""Of a handoff: nothing is decided; a person does not want it; the old pipeline goes on; its attempt has ended, or is
+ending."""
+
+
+class HandoffFailed(Request[Fate], frozen=True):
+    """A step of it could not be done: the old pipeline goes on, unless it is over meanwhile."""
 
     flow = said_by("engineer", to="orchestrator")
     spec = ("HANDOFF_FAILED",)
@@ -178,14 +191,15 @@ class HandoffFailed(Request[None], frozen=True):
     reason: str
 
 
-class WhyNotHandedOff(Request[str | None], frozen=True):
-    """Engineer to the orchestrator: why has it come to nothing? None as long as it has not."""
+class HandoffFate(Request[Fate], frozen=True):
+    """Who has asked for it, or examines it, to the orchestrator: what has become of it?"""
 
-    flow = said_by("engineer", to="orchestrator")
+    flow = said_by("engineer", "architect", to="orchestrator")
     remembered = False
 
     id: str
     task: str
+    attempt: int
 
 
 def _among(issue: Issue, found: Sequence[Issue]) -> bool:

@@ -94,9 +94,11 @@ class _Thinking(Generic[ResultT]):
 
     async def run(self) -> Outcome[ResultT]:
         while (ended := self._at_limit()) is None:
-            if (reason := await self._pausing()) and not await self._begin_anew(reason):
-                ended = "window"
-                break
+            if reason := await self._pausing():
+                if not await self._begin_anew(reason):
+                    ended = "window"
+                    break
+                continue
             result = await self._take(await self._reply((*self._offered(), self._finish)))
             if result is not None:
                 return self._outcome(result, "done")
@@ -119,7 +121,9 @@ class _Thinking(Generic[ResultT]):
         summary = await self._summed_up()
         pause = Pause(summary, reason, used, self._asked, self._usage.input + self._usage.output)
         if self._go_on is not None:
+            waits_since = self._now()
             task = await self._go_on(pause)
+            self._began += self._now() - waits_since
         else:
             task = f"{self._matter.task}\n\n# You have been at this before\n{pause.summary.as_told()}"
         self._turns = [User(task)]

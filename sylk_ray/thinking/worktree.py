@@ -160,9 +160,10 @@ async def replace_in_files(ctx: Bench, old: Annotated[str, Field(min_length=1)],
         files: A glob of the files to change; all if it is left out.
     """
     found, elsewhere = await asyncio.to_thread(_replaced, ctx.tools.worktree, old, new, files)
-    also = f"{old!r} still stands in {', '.join(elsewhere[:_PLACES])}, which files={files!r} leaves out"
+    also = f"{old!r} still stands in {', '.join(elsewhere[:_PLACES])}: leave files out to replace it there too"
     if not found:
-        raise NothingChanged(also if elsewhere else f"nothing is changed: {old!r} stands nowhere", hint=_GO_ON)
+        here = f"nothing is changed: {old!r} stands nowhere"
+        raise NothingChanged(f"{here} in {files}. {also}" if elsewhere else here, hint="" if elsewhere else _GO_ON)
     for path, *_ in found:
         ctx.begin_write(path)
     told = [f"{await _changed(ctx, path, _as_edit(path, *texts))}, {count} times" for path, count, *texts in found]

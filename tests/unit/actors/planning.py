@@ -17,10 +17,12 @@ from sylk_ray.jobs import Job
 from sylk_ray.messaging import SHARED, Address, Message
 from sylk_ray.pipelines.asking import TellEngineer
 from sylk_ray.pipelines.brief import CHECKS
+from sylk_ray.pipelines.handoff import SteerHandoff
 from sylk_ray.pipelines.messages import (
     ChecksPassed,
     MergeWork,
     PipelineFailed,
+    PipelinePhase,
     PipelineResult,
     PipelineStopped,
     StartPipeline,
@@ -40,7 +42,7 @@ from sylk_ray.runtime import (
 from sylk_ray.runtime.leases import TokenBudgetSpent
 from sylk_ray.sessions import JobRecord, JobState
 from sylk_ray.sessions.messages import GrantTokens, JobEnded, JobProgress
-from sylk_ray.sessions.records import ErrorRecord, Loops
+from sylk_ray.sessions.records import ErrorRecord, Loops, TaskRecord
 from sylk_ray.sessions.workspace import Workspace
 from tests.models import ModelServer, RoleScript, call
 from tests.unit.actors import SESSION
@@ -77,10 +79,13 @@ class FakeGuide(Agent[None]):
         self.ended.append(message.record)
 
 
+Told = MergeWork | PipelineFailed | PipelinePhase | PipelineStopped | ChecksPassed
+
+
 class PipelineSays(Message, frozen=True):
     """To a pipeline: tell the orchestrator this."""
 
-    told: MergeWork | PipelineFailed | PipelineStopped | ChecksPassed
+    told: Told
 
 
 class FakePipeline(Agent[None]):
@@ -88,6 +93,7 @@ class FakePipeline(Agent[None]):
     started: list[StartPipeline] = []
     stopped: list[str] = []
     told: list[TellEngineer] = []
+    steered: list[SteerHandoff] = []
     keeps_going: bool = False
     """Whether what is stopped takes its time to end."""
 
@@ -105,6 +111,10 @@ class FakePipeline(Agent[None]):
     @handler(concurrent=True)
     async def tell(self, message: TellEngineer, ctx: Context) -> None:
         self.told.append(message)
+
+    @handler(concurrent=True)
+    async def steer(self, message: SteerHandoff, ctx: Context) -> None:
+        self.steered.append(message)
 
     @handler(concurrent=True)
     async def say(self, message: PipelineSays, ctx: Context) -> None:
@@ -230,12 +240,19 @@ class World:
         await self.started(CHECKS, attempt)
         await self._report(CHECKS, ChecksPassed(Loops()))
 
-    async def _report(self, task: str, told: MergeWork | PipelineFailed | PipelineStopped | ChecksPassed) -> None:
+    async def at(self, task: str, attempt: int, phase: str) -> None:
+        """A pipeline's phase."""
+        await self._report(task, PipelinePhase(task, attempt, phase, Loops()))
+
+    async def _report(self, task: str, told: Told) -> None:
         await self.host.tell(ORCHESTRATOR, Address(SESSION, "pipeline", task), PipelineSays(told), timeout=10)
 
     async def wish(self, message: Any) -> JobRecord:
         """A person's, to the orchestrator."""
         return await self.host.ask(PERSON, ORCHESTRATOR, message, timeout=10)
+
+    def record(self, task: str) -> TaskRecord:
+        return self.host._slots[ORCHESTRATOR].agent.state.tasks[task].record
 
     def states(self) -> dict[str, str]:
         entries = self.host._slots[ORCHESTRATOR].agent.state.tasks
@@ -256,6 +273,7 @@ async def opened(tmp_path: Path, world: type[WorldT] = World) -> AsyncGenerator[
     FakePipeline.started.clear()
     FakePipeline.stopped.clear()
     FakePipeline.told.clear()
+    FakePipeline.steered.clear()
     FakePipeline.keeps_going = False
     made = world(tmp_path / "home", new_repository(tmp_path / "repo", {"readme.md": "# Sums\n"}))
     await made.workspace.create(git(made.repo, "rev-parse", "HEAD"))

@@ -7,28 +7,35 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from actors import tester
-from actors.architect import Architect
+from actors import architect, engineering, tester
 from actors.engineer import Engineer
 from actors.inspector import Inspector
+from actors.job_messages import HaltNow, PauseJob
 from actors.orchestrator import Orchestrator
-from actors.orchestrator_state import OrchestratorState
 from actors.pipeline import PipelineAgent
-from actors.planning_messages import AdjustPlan
+from actors.planning_messages import AdjustPlan, SkipTask
+from actors.task_desk import TaskOver
 from sylk_ray.errors import InputError
 from sylk_ray.jobs import Adjustment
 from sylk_ray.llm import Request, UsagePiece
 from sylk_ray.messaging import Address, DeadlinePassed
 from sylk_ray.pipelines import Work
-from sylk_ray.pipelines.handoff import EngineerHandoff, HandoffRequest, InspectorHandoff, PipelineHandoff
+from sylk_ray.pipelines.handoff import (
+    CreatePipelineWithState,
+    EngineerHandoff,
+    HandoffFailed,
+    HandoffFate,
+    HandoffRequest,
+    InspectorHandoff,
+    PipelineHandoff,
+)
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.records import Loops
 from sylk_ray.speech import NeedsModel
-from sylk_ray.speech.tasks import UserStopHandoff, UserTaskQuery, UserTriggerHandoff
+from sylk_ray.speech.tasks import UserStopHandoff, UserTaskPrompt, UserTaskQuery, UserTriggerHandoff
 from sylk_ray.thinking import Summary
 from sylk_ray.tools import Issue
 from tests.models import call
@@ -36,7 +43,7 @@ from tests.unit.actors import SESSION
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git
 
-from .planning import ORCHESTRATOR, PLAN, FakeGuide, World, eventually, opened
+from .planning import GUIDE, ORCHESTRATOR, PLAN, FakeGuide, FakePipeline, World, eventually, opened
 from .test_thinking import APPROVED, DONE, TESTED, WRITTEN
 
 AUTO = {"approval": "auto"}
@@ -74,7 +81,7 @@ class Working(World):
 
     agents = (
         Orchestrator,
-        Architect,
+        architect.Architect,
         PipelineAgent,
         Engineer,
         Inspector,
@@ -204,7 +211,8 @@ async def test_the_architect_may_word_what_is_left_otherwise(world):
         tester=TESTED,
     )
     succeeded(await world.ended())
-    assert "# Task\nWrite total.py; the notes are there.\n" in world.text("engineer", 5)
+    for role, number in (("engineer", 5), ("inspector", 1)):
+        assert "# Task\nWrite total.py; the notes are there.\n" in world.text(role, number)
 
 
 async def test_an_architect_whose_model_fails_leaves_it_as_it_is(world):
@@ -279,7 +287,42 @@ async def test_a_handoff_that_a_person_stops_on_its_way_comes_to_nothing(world):
     assert world.handoffs()[0].engineer.summary.remaining == ("total.py itself",)
 
 
-class Deaf(Architect):
+async def test_what_a_person_has_said_is_known_in_the_next_conversation_and_to_who_goes_on(world):
+    hold = world.hold("engineer", 1)
+    await world.submit(
+        AUTO,
+        architect=[PLAN, LEFT_AS_IT_IS],
+        engineer=[*FULL, SUMMARY, filling("four"), filling("five"), SUMMARY, WRITTEN, DONE],
+        inspector=[APPROVED],
+        tester=TESTED,
+    )
+    async with hold:
+        await world.say(UserTaskPrompt("add_total", "never use numpy"))
+    await world.until("handoff.completed")
+    await world.say(UserStopHandoff("add_total"))
+    assert succeeded(await world.ended()).handoffs == 1
+    for number in (5, 8):  # of the pipeline that went on, and of its own next conversation
+        assert "never use numpy" in world.text("engineer", number)
+    assert "- total.py itself" in world.text("architect", 2)
+
+
+async def test_who_hands_over_before_it_has_begun_hands_on_what_it_was_told(world):
+    hold = world.hold("engineer", 5)
+    await world.submit(
+        AUTO,
+        architect=[PLAN, LEFT_AS_IT_IS, LEFT_AS_IT_IS],
+        engineer=[*FULL, SUMMARY, call("list_files"), call("finish", summary="x"), WRITTEN, DONE],
+        inspector=[APPROVED],
+        tester=TESTED,
+    )
+    async with hold:
+        await world.say(UserTriggerHandoff("add_total"))
+    succeeded(await world.ended())
+    assert [each.engineer.summary.remaining for each in world.handoffs()] == [("total.py itself",)] * 2
+    assert "- total.py itself" in world.text("engineer", 7)
+
+
+class Deaf(architect.Architect):
     asked = 0
 
     @handler(concurrent=True)
@@ -289,7 +332,7 @@ class Deaf(Architect):
 
 
 class Unheard(Working):
-    agents = (*(each for each in Working.agents if each is not Architect), Deaf)
+    agents = (*(each for each in Working.agents if each is not architect.Architect), Deaf)
 
 
 async def test_an_architect_that_does_not_hear_is_asked_three_times(tmp_path):
@@ -308,6 +351,76 @@ async def test_an_architect_that_does_not_hear_is_asked_three_times(tmp_path):
         failed = world.happened("handoff.failed")[0]
         assert (failed["step"], "nobody hears" in failed["reason"]) == ("request", True)
         assert world.file("notes/one.txt")
+
+
+async def test_a_wish_that_came_to_nothing_is_not_carried_out_again(tmp_path):
+    Deaf.asked = 0
+    found = {"severity": "error", "message": "an empty list is not considered", "file": "total.py", "line": 2}
+    mended = call("edit_file", path="total.py", old="sum(values)", new="sum(values or [])")
+    async with opened(tmp_path, Unheard) as world:
+        hold = world.hold("engineer", 1)
+        await world.submit(
+            AUTO,
+            architect=[PLAN],
+            engineer=[call("list_files"), SUMMARY, WRITTEN, DONE, mended, DONE],
+            inspector=[call("finish", issues=[found]), APPROVED],
+            tester=TESTED,
+        )
+        async with hold:
+            await world.say(UserTriggerHandoff("add_total"))
+        assert succeeded(await world.ended()).handoffs == 0
+        assert len(world.happened("handoff.failed")) == 1
+        assert Deaf.asked == 3
+
+
+async def test_an_engineer_that_dies_after_it_was_refused_does_not_ask_again(tmp_path):
+    Deaf.asked = 0
+    async with opened(tmp_path, Unheard) as world:
+        hold = world.hold("engineer", 5)
+        await world.submit(
+            AUTO,
+            architect=[PLAN],
+            engineer=[*FULL, SUMMARY, WRITTEN, WRITTEN, DONE],  # the call that is cut off is made again
+            inspector=[APPROVED],
+            tester=TESTED,
+        )
+        async with hold:
+            world.die(ENGINEER)
+            await world.host.recover_session(SESSION)
+        assert succeeded(await world.ended()).attempts == 1
+        assert Deaf.asked == 3
+
+
+async def test_an_engineer_that_nobody_answers_goes_on_itself(world, monkeypatch):
+    monkeypatch.setattr(engineering, "HANDED_OVER_WITHIN_S", 0.1)
+    hold = world.hold("architect", 2)
+    await world.submit(
+        AUTO,
+        architect=[PLAN, LEFT_AS_IT_IS],
+        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
+        inspector=[APPROVED],
+        tester=TESTED,
+    )
+    async with hold:
+        assert (await world.until("handoff.failed"))["step"] == "examine"
+    task = succeeded(await world.ended())
+    assert (task.attempts, task.handoffs) == (1, 0)
+
+
+async def test_a_review_that_takes_too_long_leaves_the_task_as_it_is(world, monkeypatch):
+    monkeypatch.setattr(architect, "REVIEWED_WITHIN_S", 0.1)
+    hold = world.hold("architect", 2)
+    await world.submit(
+        AUTO,
+        architect=[PLAN, call("finish", prompt="Otherwise.")],
+        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
+        inspector=[APPROVED],
+        tester=TESTED,
+    )
+    async with hold:
+        await world.until("handoff.created")
+    succeeded(await world.ended())
+    assert "# Task\nWrite total.py." in world.text("engineer", 5)
 
 
 async def test_work_that_was_sent_back_is_left_with_what_was_found(world):
@@ -347,34 +460,100 @@ async def test_who_dies_on_the_way_goes_on_and_no_model_is_asked_twice(world, wh
     assert world.script.left == {}
 
 
-async def test_a_task_that_is_changed_meanwhile_begins_at_its_beginning(world):
-    hold = world.hold("engineer", 5)
-    await world.submit(
-        AUTO,
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[*FULL, SUMMARY, WRITTEN, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
-    async with hold:
-        changed = Adjustment("modify_node", "add_total", {"prompt": "Write total.py otherwise.", "literal": True})
-        await world.wish(AdjustPlan([changed]))
-    task = succeeded(await world.ended())
-    assert (task.attempts, task.handoffs, task.files_changed) == (3, 1, ["tests/test_total.py", "total.py"])
-    assert "# Task\nWrite total.py otherwise.\n" in world.text("engineer", 6)
-    assert "notes" not in world.text("engineer", 6)
+def left(task: str = "add_total", attempt: int = 1) -> PipelineHandoff:
+    """As an Engineer bundles it."""
+    engineer = EngineerHandoff("do it", Summary(("a",), ("b",)))
+    work = Work("c0", None, [], "said")
+    return PipelineHandoff("h", SESSION, task, attempt, "context_full", work, Loops(), engineer)
 
 
-def test_what_is_left_for_an_attempt_that_is_to_begin_afresh_is_kept_and_not_used():
-    left = PipelineHandoff(
-        "h", "s", "a", 1, "context_full", Work("c0", None, []), Loops(), EngineerHandoff("do it", Summary())
-    )
-    at_work = msgspec.structs.replace(left, new_pipeline="a#2", taken_over=True)
-    waits = msgspec.structs.replace(left, new_pipeline="a#3")
-    state = OrchestratorState(handoffs={"a": [at_work, waits], "b": [waits]})
-    state.drop_handoff("a", "its task has changed")
-    assert state.handoffs["a"] == [at_work, msgspec.structs.replace(left, failed="its task has changed")]
-    assert state.handoffs["b"] == [waits]
+async def fate(world: World, attempt: int = 1) -> str:
+    return await world.host.ask(ENGINEER, ORCHESTRATOR, HandoffFate("h", "add_total", attempt), timeout=10)
+
+
+async def create(world: World, attempt: int = 1) -> None:
+    sender = Address(SESSION, "architect", "main")
+    await world.host.tell(sender, ORCHESTRATOR, CreatePipelineWithState(left(attempt=attempt)), timeout=10)
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncGenerator[World]:
+    """With pipelines that do nothing, the first of which is at work, and takes its time to end."""
+    async with opened(tmp_path) as made:
+        FakePipeline.keeps_going = True
+        await made.submit({**AUTO, "retries": 1, "retry_delay_s": 0.01}, architect=[PLAN])
+        await made.started("add_total")
+        yield made
+
+
+async def test_the_next_attempt_has_all_that_was_left_and_the_record_only_what_is_told_of_it(desk):
+    assert await fate(desk) == "open"
+    await create(desk)
+    await desk.until("handoff.created")
+    assert await fate(desk) == "over"
+    assert desk.record("add_total").handoffs == 0
+    await desk.stopped("add_total")
+    started = await desk.started("add_total", 2)
+    assert started.handoff.work.output == "said"
+    assert (started.brief.assignment.prompt, started.brief.assignment.literal) == ("do it", True)
+    await desk.at("add_total", 2, "running")
+    await desk.until("handoff.completed")
+    assert desk.record("add_total").handoffs == 1
+    (kept,) = desk.host._slots[ORCHESTRATOR].agent.state.handoffs["add_total"]
+    assert (kept.taken_over, kept.work.output, kept.engineer.summary.remaining) == (True, "", ("b",))
+
+
+async def test_a_handoff_costs_no_try_and_gives_none_back(desk):
+    await desk.fail("add_total", retryable=True)
+    await desk.started("add_total", 2)
+    await create(desk, attempt=2)
+    await desk.until("handoff.created")
+    await desk.stopped("add_total", 2)
+    await desk.fail("add_total", attempt=3, retryable=True)
+    await desk.come_to(add_total="failed")
+
+
+async def test_a_task_that_is_changed_before_another_goes_on_begins_at_its_beginning(desk):
+    await create(desk)
+    await desk.until("handoff.created")
+    changed = Adjustment("modify_node", "add_total", {"prompt": "Write total.py otherwise.", "literal": True})
+    await desk.wish(AdjustPlan([changed]))
+    assert (await desk.until("handoff.failed"))["reason"] == "its task has changed"
+    await desk.stopped("add_total")
+    started = await desk.started("add_total", 2)
+    assert (started.handoff, started.brief.assignment.prompt) == (None, "Write total.py otherwise.")
+
+
+@pytest.mark.parametrize("how", ["paused", "ending", "stopped"])
+async def test_where_nothing_is_begun_any_more_the_old_pipeline_goes_on(desk, how):
+    if how == "paused":
+        await desk.host.tell(GUIDE, ORCHESTRATOR, PauseJob(), timeout=10)
+    elif how == "ending":
+        await desk.host.tell(ORCHESTRATOR, ORCHESTRATOR, HaltNow("enough", stop_running=False), timeout=10)
+        await desk.until("job.cancelling")
+    else:
+        await desk.host.ask(ROUTER, ORCHESTRATOR, UserStopHandoff("add_total"), timeout=10)
+        assert await fate(desk) == "unwanted"
+    await create(desk)
+    await desk.until("handoff.failed")
+    assert await fate(desk) == "failed"
+    assert FakePipeline.stopped == []
+    assert [each.wish for each in FakePipeline.steered][-1] == "tried"
+    await desk.succeed("add_total")
+    assert (await desk.ended()).tasks["add_total"].state == "succeeded"
+
+
+async def test_what_is_being_ended_is_handed_to_nobody(desk):
+    await desk.wish(SkipTask("add_total"))
+    await create(desk)
+    assert await fate(desk) == "over"
+    failed = HandoffFailed(left(), "request", "nobody hears")
+    assert await desk.host.ask(ENGINEER, ORCHESTRATOR, failed, timeout=10) == "over"
+    with pytest.raises(TaskOver):
+        await desk.host.ask(ROUTER, ORCHESTRATOR, UserTriggerHandoff("add_total"), timeout=10)
+    await desk.stopped("add_total")
+    assert (await desk.ended()).tasks["add_total"].state == "skipped"
+    assert desk.happened("handoff.created") == []
 
 
 async def test_what_is_left_to_do_is_what_was_found_and_not_mended():
@@ -383,6 +562,7 @@ async def test_what_is_left_to_do_is_what_was_found_and_not_mended():
     known = InspectorHandoff().after([first, second]).after([moved])
     assert (known.resolved, known.pending) == ([first], [moved])
     assert known.after([]).resolved == [first, moved]
+    assert known.after([first]) == InspectorHandoff([moved], [first])
 
 
 async def test_only_what_has_begun_and_thinks_is_handed_over(world):

@@ -72,7 +72,7 @@ async def test_a_change_goes_back_to_the_architect_until_it_deals_with_what_fail
     assert (await world.ended()).status is JobState.SUCCEEDED
     told = world.script.told("architect", 5)
     assert "add_total has failed" in told[0]
-    assert "give either" in told[1]
+    assert "you have given tasks and give_up: give one of them" in told[1]
     assert "circle" in told[2]
 
 
