@@ -56,7 +56,9 @@ ORCHESTRATOR = Address(SESSION, "orchestrator", "main")
 GUIDE = Address(SHARED, "guide", "main")
 PERSON = Address(SHARED, "gateway", "main")
 TASK = {"name": "add_total", "prompt": "Write total.py.", "criteria": ["it adds up"]}
-PLAN = call("finish", summary="A function is added.", tasks=[TASK], risks=["a sum too large"], edge_cases=["an empty list"])
+PLAN = call(
+    "finish", summary="A function is added.", tasks=[TASK], risks=["a sum too large"], edge_cases=["an empty list"]
+)
 
 
 class FakeGuide(Agent[None]):

@@ -99,6 +99,36 @@ def test_an_attempt_that_is_done_anew_does_not_count_as_a_try():
     assert run.redo("a", "its task has changed", 6) == []
 
 
+def test_an_attempt_that_another_goes_on_for_costs_no_try_and_gives_none_back():
+    run = scheduler(node("a", retry=Retry(attempts=1)))
+    run.start(0)
+    run.node_failed("a", 1, "boom", 1)
+    run.tick(100)
+    assert said(run.hand_over("a", "another goes on", 101)) == ["stop a 2"]
+    assert said(run.node_stopped("a", 2, 102)) == ["start a 3"]
+    assert run.node_failed("a", 3, "boom", 103) == []
+    assert states(run)["a"] == "failed"
+
+
+def test_where_nothing_is_begun_nothing_is_handed_over():
+    run = scheduler(node("a", timeout_s=5.0), node("b"), on_failure="continue_on_failure", max_concurrency=1)
+    run.start(0)
+    run.pause(1)
+    with pytest.raises(NotPossible, match="paused"):
+        run.hand_over("a", "another goes on", 1)
+    run.resume(1)
+    run.node_began("a", 1, 1)
+    run.tick(7)
+    for name in ("a", "b"):  # it is being stopped, and it has not begun
+        with pytest.raises(NotPossible, match="not at work"):
+            run.hand_over(name, "another goes on", 7)
+    assert said(run.node_stopped("a", 1, 8)) == ["start b 1"]
+    assert states(run)["a"] == "failed"
+    run.cancel("enough", 9, stop_running=False)
+    with pytest.raises(NotPossible, match="nothing is begun any more"):
+        run.hand_over("b", "another goes on", 9)
+
+
 def test_a_graph_can_grow_shrink_and_be_rewired_while_it_runs():
     run = scheduler(node("a"), node("b", "a"), node("c", "b"), max_concurrency=2)
     run.start(0)

@@ -29,7 +29,7 @@ from sylk_ray.dag.cycles import cycles
 
 ACTIONS = (
     *("end", "end", "end", "wait", "late", "pause", "resume", "restart", "cancel", "start"),
-    *("interrupt", "skip", "retry", "redo", "amend"),
+    *("interrupt", "skip", "retry", "redo", "hand_over", "amend"),
 )
 
 
@@ -158,7 +158,7 @@ class World:
             self.interrupted.add(name)
             event("interrupted")
 
-        elif action in ("skip", "retry", "redo") and self.states:
+        elif action in ("skip", "retry", "redo", "hand_over") and self.states:
             name = draw.draw(st.sampled_from(sorted(self.states)))
             self.intervene(action, name)
         elif action == "amend":
@@ -172,6 +172,8 @@ class World:
                     self.carry_out(self.run.skip(name, "not needed", self.now))
                 case "retry":
                     self.carry_out(self.run.retry([name], self.now))
+                case "hand_over":
+                    self.carry_out(self.run.hand_over(name, "another goes on", self.now))
                 case _:
                     self.carry_out(self.run.redo(name, "it has changed", self.now))
         except NotPossible:
