@@ -101,7 +101,10 @@ class Engineering:
             saved = await self._workspace.save(brief.task)
             if done.unfinished or await self._workspace.changes(brief.task, head, saved):
                 return ""
-            return "nothing has changed in the worktree: do the task, or say in unfinished why it cannot be done"
+            return (
+                "nothing has changed in the worktree: change the files, for example with edit_file or write_file, or "
+                "say in unfinished why it cannot be done"
+            )
 
         done, outcome = await think_as(
             self._worker,

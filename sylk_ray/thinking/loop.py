@@ -227,7 +227,8 @@ class _Thinking(Generic[ResultT]):
         if not self._toolbox.looks(call.name) and not answer.failed:
             self._changes.append((call.name, call.arguments))
             self._repeats.world_changed(call.name, call.arguments, answer.text)
-        told = self._repeats.told(call.name, call.arguments, answer.text)
+        # The same refusal is no other for being asked for otherwise.
+        told = self._repeats.told(call.name, {} if answer.failed else call.arguments, answer.text)
         return msgspec.structs.replace(answer, text=f"{answer.text}\n\n{told}") if told else answer
 
     async def _finished(self, call: ToolCall, *, alone: bool) -> tuple[ResultT | None, str]:

@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+_LONG = 200
+"""Characters of an answer."""
+
 
 class Repeats:
     """Counts within one matter."""
@@ -43,4 +46,6 @@ class Repeats:
 
 
 def _key(name: str, arguments: Mapping[str, Any], answer: str) -> tuple[str, str, str]:
-    return name, json.dumps(arguments, sort_keys=True, default=str), answer
+    """A long answer that comes twice tells nothing new, whatever was asked; a short one may."""
+    asked = json.dumps(arguments, sort_keys=True, default=str) if len(answer) < _LONG else ""
+    return name, asked, answer

@@ -29,6 +29,8 @@ from sylk_ray.tools.specs import Delete, Edit, Write
 
 LINES = 400
 """Of a file, when not more are asked for."""
+SHORT = 80
+"""Lines of a file that is always shown whole."""
 LARGEST = 4 << 20
 """Bytes of a file that is read at all."""
 LISTED = 300
@@ -70,6 +72,8 @@ async def read_file(
         to_line: The last line; 0 for as many as are shown at once.
     """
     lines = (await asyncio.to_thread(_text, ctx.tools.worktree, path)).splitlines()
+    if len(lines) <= SHORT:  # whoever asks for a part of it asks for the rest next
+        from_line, to_line = 1, 0
     last = min(to_line if to_line >= from_line else from_line + LINES - 1, len(lines))
     if from_line > max(len(lines), 1):
         raise InputError(f"{path} has {len(lines)} lines")

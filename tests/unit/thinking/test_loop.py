@@ -220,6 +220,18 @@ async def test_the_same_call_is_another_one_when_something_has_changed():
     assert outcome.ended == "done"
 
 
+@pytest.mark.parametrize(("text", "ended"), [("one two", "done"), ("one two " * 100, "repeats")])
+async def test_a_long_answer_that_comes_again_is_the_same_whatever_was_asked(text, ended):
+    world = World(*[calls(("read", {"name": name})) for name in "abcd"], FINISH)
+    world.text = text
+    assert (await world.think(limits=ThinkingLimits(repeats=2))).ended == ended
+
+
+async def test_the_same_refusal_is_the_same_whatever_was_asked():
+    world = World(*[calls(("fetch", {"url": f"https://example.org/{number}"})) for number in range(4)], FINISH)
+    assert (await world.think(limits=ThinkingLimits(repeats=2))).ended == "repeats"
+
+
 async def test_the_same_change_over_and_over_changes_nothing():
     outcome = await World(*[calls(("write", {"text": "x"}))] * 4, FINISH).think(limits=ThinkingLimits(repeats=2))
     assert outcome.ended == "repeats"

@@ -10,6 +10,7 @@ import pytest
 
 from sylk_ray.thinking import IN_A_WORKTREE, Bench, Toolbox, searching
 from sylk_ray.thinking.toolbox import LONGEST
+from sylk_ray.thinking.worktree import SHORT
 from sylk_ray.tools import ActionFailed, ConfinementUnavailable
 from tests.unit.tools.conftest import unconfinable
 
@@ -48,6 +49,16 @@ async def test_what_is_added_comes_after_what_is_there(use, worktree):
     assert not (await use("append_to_file", path="empty.py", content="x = 1")).failed
     assert (worktree / "empty.py").read_text() == "x = 1\n"
     assert "there is no file new.py" in (await use("append_to_file", path="new.py", content="x")).text
+
+
+async def test_a_short_file_is_shown_whole_whatever_is_asked_for(use, worktree):
+    for name, count in (("short", SHORT), ("long", SHORT + 1)):
+        (worktree / f"{name}.txt").write_text("".join(f"line {n}\n" for n in range(1, count + 1)))
+    for given in ({"from_line": 3, "to_line": 5}, {"from_line": 500}):
+        assert len((await use("read_file", path="short.txt", **given)).text.splitlines()) == SHORT
+    part = (await use("read_file", path="long.txt", from_line=3, to_line=5)).text
+    assert part.splitlines()[::3] == ["    3 line 3", f"... {SHORT - 4} more lines; ask for from_line=6"]
+    assert (await use("read_file", path="long.txt", from_line=500)).failed
 
 
 async def test_what_is_added_takes_the_line_endings_of_the_file_and_others_stay(use, worktree):
