@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from actors.commits import committed
 from actors.patience import LOOKS_EVERY_S, ask_patiently, until_told
-from actors.review import DIFF
+from actors.review import DIFF, NOT_DONE
 from actors.surroundings import SHOWN, surroundings
 from actors.thinking import all_told, fitting, think_as, told
 from sylk_ray.context_window import policy_of
@@ -121,7 +121,7 @@ class Engineering:
         left_undone = (each for each in done.unfinished if each.strip() != done.summary.strip())
         unfinished = [*left_undone, *([] if outcome.whole else [f"it was ended by a limit: {outcome.ended}"])]
         await ctx.publish("engineer.result", task=brief.task, summary=done.summary, unfinished=unfinished)
-        left = "".join(f"\nnot done: {each}" for each in unfinished)
+        left = "".join(f"\n{NOT_DONE}{each}" for each in unfinished)
         work = await committed(brief, self._base, f"{self._output}{done.summary}{left}\n", ctx)
         if unfinished and work.commit is None:
             raise NotDone(f"the Engineer has changed nothing{left}", hint="say more in the prompt, or see `sylk logs`")

@@ -40,6 +40,7 @@ _SKIPS = re.compile(
     re.IGNORECASE,
 )
 _COMBINES = re.compile(r"[;|>\n`]|\$\(")
+_CALLED = re.compile(r"""run_command\b\W.*?\bcommand['"]?\s*[:=]\s*(['"])(?P<command>.+?)\1""", re.DOTALL)
 _NO_RUNNERS = frozenset({"true", ":", "echo", "exit", "test", "[", "printf", "cat", "ls", "sleep"})
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "filesystem.write", "shell"})
 
@@ -84,7 +85,8 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
             return f"a test that is not run shows nothing: leave out {skipped[:100]}"
         return ""
 
-    async def check(done: Proved) -> str:
+    async def check(given: Proved) -> str:
+        done = _plain(given)
         if (problem := await unusable(done)) or not done.command or done.command in bench.ran:
             return problem
         # It has not seen what comes of it, and what fails may be the test's fault as well as the code's.
@@ -119,6 +121,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
     bench = Bench(tool_context(brief, ctx, "tester"), may_write)
     toolbox = Toolbox(IN_A_WORKTREE, GRANTED, bench)
     proved, outcome = await think_as(worker, brief, matter, toolbox, ctx, check=check)
+    proved = _plain(proved)
     # The last word of a model at its limit was not checked, and what it left may not go in.
     if not outcome.whole and (problem := await ctx.step("look at the tests", unusable, proved, result=str)):
         raise TestsUnusable(f"the tests that were written cannot be used: {problem}", hint="see `sylk logs`")
@@ -149,6 +152,12 @@ def _subject(test: str) -> str:
     """What a test is named after: ``text`` of test_text.py, text_test.go, text.spec.ts and TextTests.java."""
     stem = PurePosixPath(test).name.partition(".")[0]
     return "" if stem in ("__init__", "conftest") else _MARK.sub("", stem).lower()
+
+
+def _plain(proved: Proved) -> Proved:
+    """With the command of a call of run_command that stands in the place of a command, as small models write it."""
+    called = _CALLED.match(proved.command.strip())
+    return msgspec.structs.replace(proved, command=called["command"]) if called is not None else proved
 
 
 def _problem_of(command: str) -> str:

@@ -19,6 +19,8 @@ from sylk_ray.thinking.toolbox import shortened
 from sylk_ray.tools import Issue
 from sylk_ray.tools.specs import Severity
 
+NOT_DONE = "not done: "
+"""Before what an Engineer says that it has left undone."""
 DIFF = 40_000
 """Characters of a change that are told at once; the files can be read besides."""
 _SENTENCE = 20
@@ -59,8 +61,14 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
         told("Now", "Call finish with the issues, or with none, if what you have been told is enough to judge."),
     )
 
+    left_undone = "\n".join(line for line in work.output.splitlines() if line.startswith(NOT_DONE))
+
+    def says_nothing(finding: Finding) -> bool:
+        # What the Engineer itself says is left undone is a finding.
+        return is_echo(finding.message, task) and not is_echo(finding.message, left_undone)
+
     async def check(found: Review) -> str:
-        echo = next((each for each in found.issues if is_echo(each.message, task)), None)
+        echo = next((each for each in found.issues if says_nothing(each)), None)
         if echo is None:
             return ""
         return (
@@ -77,7 +85,7 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
     toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tool_context(brief, ctx, "inspector")))
     found, _ = await think_as(worker, brief, matter, toolbox, ctx, check=check)
     # Its last word at a limit was not checked.
-    return [_issue(each) for each in found.issues if not is_echo(each.message, task)]
+    return [_issue(each) for each in found.issues if not says_nothing(each)]
 
 
 def is_echo(message: str, told: str) -> bool:

@@ -15,7 +15,8 @@
 ``ask`` brings a request to a model and ``use`` uses a tool; an agent passes functions that make a step of each, so that
 after a crash the same conversation goes on where it was. A conversation that fills the model's window is summed up, and
 another begins with that; ``go_on`` is told, and may have somebody else go on. The loop itself keeps nothing, and does
-the same again when it is given the same replies. It knows no agent, no Ray and no provider. A tool is a skill (``sylk_ray.skills``).
+the same again when it is given the same replies. It knows no agent, no Ray and no provider. A tool is a skill
+(``sylk_ray.skills``).
 """
 
 from sylk_ray.thinking.helping import help_skill

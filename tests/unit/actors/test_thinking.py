@@ -531,3 +531,25 @@ async def test_an_engineer_asks_only_where_a_person_may_be_waited_for(world):
         tester=TESTED,
     )
     assert world.script.told("engineer", 2) == ["No: Is an empty list an error?"]
+
+
+async def test_what_the_engineer_says_is_left_undone_is_a_finding(world):
+    left = "The name still stands in shelf/receipt.py"
+    found = {"severity": "error", "message": left, "file": "total.py"}
+    mended = call("edit_file", path="total.py", old="sum(values)", new="sum(values or [])")
+    merge = await world.run(
+        engineer=[WRITTEN, call("finish", summary="total is there", unfinished=[left]), mended, DONE],
+        inspector=[call("finish", issues=[found]), APPROVED],
+        tester=TESTED,
+    )
+    assert isinstance(merge, MergeWork)
+    assert left in world.script.requests("engineer")[2].messages[0].text
+
+
+@pytest.mark.parametrize("form", ["run_command {{'command':'{}'}}", 'run_command("command": "{}", timeout_s=10)'])
+async def test_a_call_in_the_place_of_a_command_is_taken_for_its_command(world, form):
+    command = f"{sys.executable} -m pytest -q tests/test_total.py"
+    ended = call("finish", summary="it adds up", command=form.format(command))
+    merge = await world.run(engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=[*TESTED[:-1], ended])
+    assert isinstance(merge, MergeWork)
+    assert world.script.left == {}
