@@ -89,7 +89,7 @@ async def list_files(ctx: Bench, pattern: str = "**") -> str:
     Args:
         pattern: A glob as in .gitignore, for example src/**/*.py.
     """
-    found = await asyncio.to_thread(files_matching, ctx.tools.worktree, pattern)
+    found = await asyncio.to_thread(_matching, ctx.tools.worktree, pattern)
     more = f"\n... {len(found) - LISTED} more" if len(found) > LISTED else ""
     return "\n".join(found[:LISTED]) + more if found else "there are none"
 
@@ -285,10 +285,16 @@ def _check_pattern(pattern: str) -> None:
         raise InputError(f"{pattern!r} is no regular expression: {problem}") from None
 
 
+def _matching(worktree: Path, globs: str) -> tuple[str, ...]:
+    """Files that match; several globs may be given with commas or spaces between, where all of it matches nothing."""
+    parts = tuple(filter(None, re.split(r"[,\s]+", globs)))
+    return files_matching(worktree, globs) or (files_matching(worktree, parts) if parts else ())
+
+
 def _readable(worktree: Path, globs: str) -> list[str]:
     """Files that are in the worktree when their links are followed."""
     found: list[str] = []
-    for path in files_matching(worktree, globs):
+    for path in _matching(worktree, globs):
         with contextlib.suppress(SylkError):
             resolve(worktree, path)
             found.append(path)

@@ -89,6 +89,17 @@ async def test_a_name_is_replaced_wherever_it_stands_as_a_whole_word(use, worktr
     assert (elsewhere.failed, "'sum_up' still stands in a.py: leave" in elsewhere.text) == (True, True)
 
 
+async def test_several_globs_may_be_given_at_once(use, worktree):
+    for name in ("a.py", "b.md", "c d.txt", "e.rs"):
+        (worktree / name).write_text("total\n")
+    assert (await use("list_files", pattern="*.py, *.md")).text == "a.py\nb.md"
+    assert (await use("list_files", pattern="c d.txt")).text == "c d.txt"
+    assert (await use("search_files", pattern="total", files="*.py *.rs")).text.count(":1: total") == 2
+    done = await use("replace_in_files", old="total", new="sum", files="a.py,b.md")
+    assert done.text.startswith("edited a.py, 1 times\nedited b.md, 1 times\n")
+    assert (await use("list_files", pattern=" , ")).text == "there are none"
+
+
 async def test_a_file_that_is_written_as_it_is_has_not_changed(use, worktree):
     (worktree / "a.py").write_text("x = 1\n")
     for name, given in (("write_file", {"content": "x = 1\n"}), ("edit_file", {"old": "x = 1", "new": "x = 1"})):
