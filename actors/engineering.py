@@ -83,7 +83,9 @@ class Engineering:
 
     async def improve(self, before: Work, feedback: str) -> Work:
         """What was done, on feedback."""
-        self._feedback, self._output = feedback, before.output
+        # What was left undone then is what it is sent back for, and may be done now.
+        kept = [line for line in before.output.splitlines(keepends=True) if not line.startswith(NOT_DONE)]
+        self._feedback, self._output = feedback, "".join(kept)
         return await self._done(await self._told(before.commit), before.commit or before.base)
 
     async def go_on_from(self, handoff: PipelineHandoff) -> Work:

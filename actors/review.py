@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Annotated
 
 import msgspec
@@ -62,9 +61,7 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
         told("Now", "Call finish with the issues, or with none, if what you have been told is enough to judge."),
     )
 
-    # Of its last words: what it said before may be done by now.
-    last = takewhile(lambda line: line.startswith(NOT_DONE), reversed(work.output.splitlines()))
-    left_undone = "\n".join(last)
+    left_undone = "\n".join(line for line in work.output.splitlines() if line.startswith(NOT_DONE))
 
     def says_nothing(finding: Finding) -> bool:
         # What the Engineer itself says is left undone is a finding.

@@ -49,3 +49,14 @@ async def test_a_new_function_is_planned_written_and_merged(start, server, repo)
     assert "def count_words(text):" in git(repo, "show", f"{branch}:shelf/text.py")
     assert "def slug(title):" in git(repo, "show", f"{branch}:shelf/text.py")
     assert len(server.asked) == len(recording_of("new_function").read_bytes().splitlines())
+
+
+@pytest.mark.parametrize(("server", "repo"), [("failing_test", "failing_test")], indirect=True)
+async def test_a_bug_that_the_model_cannot_see_ends_with_a_clear_error_and_an_untouched_branch(start, server, repo):
+    ended = await carried_out(start, server, "failing_test", repo)
+    assert ended.code == 1
+    document = ended.document()
+    assert (document["status"], document["error"]["type"]) == ("failed", "tasks_failed")
+    assert [task["error"]["type"] for task in document["tasks"].values()] == ["not_done"]
+    assert git(repo, "rev-parse", document["branch"]) == git(repo, "rev-parse", "HEAD")
+    assert len(server.asked) == len(recording_of("failing_test").read_bytes().splitlines())

@@ -544,6 +544,9 @@ async def test_what_the_engineer_says_is_left_undone_is_a_finding(world):
     )
     assert isinstance(merge, MergeWork)
     assert left in world.script.requests("engineer")[2].messages[0].text
+    first, again = world.script.requests("inspector")
+    assert f"not done: {left}" in first.messages[0].text
+    assert "not done" not in again.messages[0].text
 
 
 @pytest.mark.parametrize("form", ["run_command {{'command':'{}'}}", 'run_command("command": "{}", timeout_s=10)'])
