@@ -51,6 +51,20 @@ async def test_a_new_function_is_planned_written_and_merged(start, server, repo)
     assert len(server.asked) == len(recording_of("new_function").read_bytes().splitlines())
 
 
+@pytest.mark.parametrize(("server", "repo"), [("rename", "rename")], indirect=True)
+async def test_a_rename_that_was_begun_in_one_file_is_sent_back_and_done_in_all(start, server, repo):
+    ended = await carried_out(start, server, "rename", repo)
+    assert ended.code == 0, ended.errors
+    document = ended.document()
+    (task,) = document["tasks"].values()
+    assert (task["state"], task["loops"]["inspector"]) == ("succeeded", 1)
+    for path in ("shelf/prices.py", "shelf/receipt.py", "tests/test_prices.py"):
+        text = git(repo, "show", f"{document['branch']}:{path}")
+        assert "format_price(" in text
+        assert " fmt_price" not in text
+    assert len(server.asked) == len(recording_of("rename").read_bytes().splitlines())
+
+
 @pytest.mark.parametrize(("server", "repo"), [("failing_test", "failing_test")], indirect=True)
 async def test_a_bug_that_the_model_cannot_see_ends_with_a_clear_error_and_an_untouched_branch(start, server, repo):
     ended = await carried_out(start, server, "failing_test", repo)
