@@ -10,14 +10,11 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from actors.knowledge_messages import ask_codebase
+from actors.looking_up import looking_up
 from actors.patience import ask_patiently
 from actors.planning_messages import Advise, Advised, Change, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
-from actors.skills.librarian import librarian_skills
 from actors.surroundings import SHOWN, surroundings
 from actors.thinking import all_told, fitting, think_as, told
-from sylk_ray.codebase.requests import AnyAnswer, AnyRequest
-from sylk_ray.codebase.serving.opening import DIRECTORY
 from sylk_ray.errors import SylkError
 from sylk_ray.jobs import Adjustment, CannotAdjust, Job, adjusted, with_tasks
 from sylk_ray.messaging import Address, Message
@@ -45,8 +42,6 @@ Said = PlanMade | PlanQuestion | PlanFailed
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "search"})
 REVIEWED_WITHIN_S = 240.0
 """Of a handoff: its Engineer waits, and can do without."""
-LOOKS_UP = frozenset({"search_code", "find_symbol", "find_usages"})
-"""Of a Librarian's skills: they look into the repository as it is indexed, which may be a little behind."""
 
 
 class PlannedTask(msgspec.Struct, frozen=True):
@@ -272,17 +267,12 @@ class Architect(Working):
     ) -> ResultT:
         """In a worktree of the session's head; the matter is made with the files that the ``words`` are about."""
 
-        async def look(request: AnyRequest) -> AnyAnswer:
-            return await ask_codebase(ctx.ask, request, cell=ctx.cell)
-
         async with _looking(brief, ctx) as commit:
             known = await surroundings(
                 workspace_of(brief, ctx), commit, words, longest=fitting("architect", SHOWN, ctx)
             )
-            # Without an index they have nothing to tell, and asking would start whoever keeps it.
-            indexed = (ctx.settings.home / DIRECTORY).exists()
-            code = [each for each in librarian_skills(look, brief.repo) if indexed and each.name in LOOKS_UP]
-            toolbox = Toolbox([*IN_A_WORKTREE, *code], GRANTED, Bench(tool_context(brief, ctx, "architect")))
+            skills = [*IN_A_WORKTREE, *looking_up(brief.repo, ctx)]
+            toolbox = Toolbox(skills, GRANTED, Bench(tool_context(brief, ctx, "architect")))
             planned, _ = await think_as(self, brief, matter(known), toolbox, ctx, check=check)
         return planned
 

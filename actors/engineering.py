@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from actors.commits import committed
+from actors.looking_up import looking_up
 from actors.patience import LOOKS_EVERY_S, ask_patiently, until_told
 from actors.review import DIFF, NOT_DONE
 from actors.surroundings import SHOWN, surroundings
@@ -40,7 +41,7 @@ from sylk_ray.thinking import IN_A_WORKTREE, Bench, Heard, Matter, Pause, Summar
 from sylk_ray.thinking.toolbox import shortened
 from sylk_ray.tools import render
 
-GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "filesystem.write", "shell"})
+GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "filesystem.write", "shell", "search"})
 ANSWERED_WITHIN_S = 30.0
 """That the Architect has a request."""
 HANDED_OVER_WITHIN_S = 600.0
@@ -133,7 +134,8 @@ class Engineering:
         tools = tool_context(self._brief, self._ctx, "engineer")
         bench = Bench(dataclasses.replace(tools, protected=frozenset(self._protected)))
         asking = [help_skill(self._helped)] if self._assignment.may_ask else []
-        return Toolbox([*IN_A_WORKTREE, *asking], GRANTED, bench)
+        known = looking_up(self._brief.repo, self._ctx)
+        return Toolbox([*IN_A_WORKTREE, *known, *asking], GRANTED, bench)
 
     async def _told(self, commit: str | None, known: str = "") -> str:
         """The task, where that commit has brought it."""

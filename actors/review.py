@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from actors.looking_up import looking_up
 from actors.thinking import all_told, fitting, think_as, told
 from sylk_ray.pipelines import Brief, Work, Worker
 from sylk_ray.pipelines.worker import tool_context, workspace_of
@@ -25,7 +26,7 @@ DIFF = 40_000
 """Characters of a change that are told at once; the files can be read besides."""
 _SENTENCE = 20
 """Characters of a message that is more than a word or two."""
-GRANTED: frozenset[Permission] = frozenset({"filesystem.read"})
+GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "search"})
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -82,7 +83,8 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
         result=Review,
         about="Give your review. Call it once, when you have seen all that you need.",
     )
-    toolbox = Toolbox(IN_A_WORKTREE, GRANTED, Bench(tool_context(brief, ctx, "inspector")))
+    skills = [*IN_A_WORKTREE, *looking_up(brief.repo, ctx)]
+    toolbox = Toolbox(skills, GRANTED, Bench(tool_context(brief, ctx, "inspector")))
     found, _ = await think_as(worker, brief, matter, toolbox, ctx, check=check)
     # Its last word at a limit was not checked.
     return [_issue(each) for each in found.issues if not says_nothing(each)]

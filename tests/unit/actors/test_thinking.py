@@ -15,7 +15,9 @@ import pytest
 from actors import tester
 from actors.engineer import Engineer
 from actors.inspector import Inspector
+from actors.looking_up import LOOKS_UP
 from actors.pipeline import PipelineAgent
+from sylk_ray.codebase.serving.opening import DIRECTORY
 from sylk_ray.config import Model, Settings
 from sylk_ray.fairness import Lane
 from sylk_ray.hooks import HookContext, ToolAfter, hook, runtime_hooks
@@ -556,3 +558,16 @@ async def test_a_call_in_the_place_of_a_command_is_taken_for_its_command(world, 
     merge = await world.run(engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=[*TESTED[:-1], ended])
     assert isinstance(merge, MergeWork)
     assert world.script.left == {}
+
+
+async def test_who_reads_and_writes_code_can_look_it_up_where_it_is_indexed(world):
+    (world.home / DIRECTORY).mkdir(parents=True)
+    merge = await world.run(
+        engineer=[call("search_code", query="total"), WRITTEN, DONE], inspector=[APPROVED], tester=TESTED
+    )
+    assert isinstance(merge, MergeWork)
+    offered = {role: {tool.name for tool in world.script.requests(role)[0].tools} for role in ("engineer", "inspector")}
+    assert offered["engineer"] & LOOKS_UP == offered["inspector"] & LOOKS_UP == LOOKS_UP
+    # Here nobody keeps an index; that is told, and the work goes on.
+    assert "no role 'gate'" in world.script.told("engineer", 2)[0]
+    assert not LOOKS_UP & {tool.name for tool in world.script.requests("tester")[0].tools}
