@@ -44,7 +44,7 @@ class AdjustingDesk(PlanningDesk):
     def _enter_tasks(self) -> None: ...
 
     @abstractmethod
-    async def _drop_handoff(self, task: str, ctx: Context) -> None: ...
+    async def _drop_handoff(self, task: str, why: str, ctx: Context) -> None: ...
 
     @abstractmethod
     async def _graph_ended(self, ctx: Context) -> None: ...
@@ -143,7 +143,7 @@ class AdjustingDesk(PlanningDesk):
         self._has_changed()
         self.state.planned = job.model_dump_json()
         for name in same if anew else changed:
-            await self._drop_handoff(name, ctx)
+            await self._drop_handoff(name, "its task has changed", ctx)
         self._ledger.amend(layers(graph))
         self._enter_tasks()
         for name in same:

@@ -221,6 +221,7 @@ class Engineering:
             engineer,
             protected=list(self._protected),
             used=round(pause.used, 3),
+            wishes=self._wishes,
         )
 
     async def _hand_over(self, handoff: PipelineHandoff) -> None:
@@ -241,7 +242,8 @@ class Engineering:
                 fate = await ask_patiently(ctx, orchestrator, asking)
         if fate == "unwanted":
             step, problem = "create", "a person keeps it where it is"
-        if fate in ("open", "unwanted"):
+        if fate != "failed":
+            # Also what is over is asked for once more, in a way that is committed before it is answered.
             fate = await ask_patiently(ctx, orchestrator, HandoffFailed(handoff, step, problem))
         if fate == "over":
             raise Stopped

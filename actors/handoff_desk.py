@@ -113,13 +113,12 @@ class HandoffDesk(HelpDesk):
     async def _came_to_nothing(self, left: PipelineHandoff, step: Step, reason: str, ctx: Context) -> None:
         self._keep_handoff(_shortened(self._numbered(left, ctx, failed=reason)))
         self._note_state()
-        await ctx.tell(ctx.address.beside("pipeline", left.task), SteerHandoff(left.attempt, "tried"))
+        await ctx.tell(ctx.address.beside("pipeline", left.task), SteerHandoff(left.attempt, "tried", left.wishes))
         await _publish_failed(left, step, reason, ctx)
 
-    async def _drop_handoff(self, task: str, ctx: Context) -> None:
+    async def _drop_handoff(self, task: str, why: str, ctx: Context) -> None:
         pending = [each for each in self.state.handoffs.get(task, []) if not each.over]
         for each in pending:
-            why = "its task has changed"
             self._keep_handoff(_shortened(msgspec.structs.replace(each, new_pipeline="", failed=why)))
             await _publish_failed(each, "create", why, ctx)
 

@@ -224,7 +224,8 @@ class Orchestrator(TokenDesk):
                 await self._checks_changed(ctx, phase=message.phase, loops=message.loops)
         elif self._is_current(message.task, message.attempt):
             self._ledger.task(message.task, phase=message.phase, loops=message.loops)
-            await self._note_taken_over(message.task, message.attempt, ctx)
+            if message.phase == "running":
+                await self._note_taken_over(message.task, message.attempt, ctx)
             self._note_state()
             await ctx.publish(
                 "pipeline.phase", task=message.task, phase=message.phase, loops=msgspec.to_builtins(message.loops)
@@ -303,6 +304,7 @@ class Orchestrator(TokenDesk):
                 await self._finish(JobState.FAILED, ctx, told)
         elif self._is_current(message.task, message.attempt):
             self._ledger.task(message.task, loops=message.loops, phase="failed", error=error)
+            await self._drop_handoff(message.task, "the next pipeline could not begin", ctx)
             reason = error.message.splitlines()[0] if error.message else error.type
             decisions = self._scheduler.node_failed(
                 message.task, message.attempt, reason, ctx.clock.now(), retryable=message.retryable

@@ -187,12 +187,13 @@ class PipelineAgent(Agent[PipelineState]):
         state = self.state
         if not self._current(message.attempt):
             return
-        if message.wish == "now":
-            state.wishes += 1
-        else:
-            state.tried = state.wishes
-        if message.wish != "tried":
-            state.may_hand_off = message.wish == "now"
+        match message.wish:
+            case "now":
+                state.wishes, state.may_hand_off = state.wishes + 1, True
+            case "never":
+                state.tried, state.may_hand_off = state.wishes, False
+            case "tried":
+                state.tried = max(state.tried, message.wishes)
 
     @handler(concurrent=True)
     async def what_was_said(self, message: WhatWasSaid, ctx: Context) -> Said:

@@ -126,9 +126,13 @@ async def think_as(
         return await ctx.step("check", check, result, result=str) if check is not None else ""
 
     async def begin_anew(pause: Pause) -> str:
+        nonlocal until
         await ctx.publish("context.full", task=brief.task, role=role, reason=pause.reason, used=round(pause.used, 2))
         if go_on is not None:
-            return await go_on(pause)
+            began = ctx.clock.now()
+            task = await go_on(pause)
+            until += ctx.clock.now() - began
+            return task
         return all_told(matter.task, told("You have been at this before", pause.summary.as_told()))
 
     outcome = await think(

@@ -84,6 +84,8 @@ class PipelineHandoff(msgspec.Struct, frozen=True):
     protected: list[str] = []
     """Files that hold others' work, after a merge conflict."""
     used: float = 0.0
+    wishes: int = 0
+    """How many wishes of a person for it its Engineer has heard."""
     index: int = 0
     at: float = 0.0
     job_id: str = ""
@@ -117,6 +119,8 @@ class SteerHandoff(Message, frozen=True):
 
     attempt: int
     wish: Literal["now", "never", "tried"]
+    wishes: int = 0
+    """With ``tried``: how many there were."""
 
 
 class WhatWasFound(Request[Found | None], frozen=True):

@@ -27,6 +27,8 @@ Check = Callable[[ResultT], Awaitable[str]]
 Hear = Callable[[int], Awaitable[Heard]]
 """What others have said meanwhile, for the model to know before its next reply; the number as in ``Ask``."""
 
+LONG_ANSWER = 200
+"""Characters of an answer that tells nothing new when it comes again, whatever was asked; a short one may."""
 _CUT_OFF = "Your reply was cut off at its limit of tokens. Say less at once: write large files in parts."
 
 
@@ -197,7 +199,7 @@ class _Thinking(Generic[ResultT]):
         for call in reply.calls:
             if call.name == self._matter.finish:
                 result, problem = await self._finished(call, alone=not others)
-                if problem and (again := self._repeats.told(call.name, call.arguments, problem)):
+                if problem and (again := self._repeats.told(call.name, call.arguments, problem, number=self._asked)):
                     problem = f"{problem}\n\n{again}"
                 answers[call.id] = Answer(problem or "noted", failed=bool(problem))
         self._refused += sum(answer.failed for answer in answers.values())
@@ -224,11 +226,17 @@ class _Thinking(Generic[ResultT]):
         if call.problem and not self._toolbox.withholds(call.name):
             return Answer(call.problem, failed=True)
         answer = await self._use(f"{self._asked}.{place} {call.name}", call.name, call.arguments)
-        if not self._toolbox.looks(call.name) and not answer.failed:
+        looks = self._toolbox.looks(call.name)
+        if not looks and not answer.failed:
             self._changes.append((call.name, call.arguments))
             self._repeats.world_changed(call.name, call.arguments, answer.text)
-        # The same refusal is no other for being asked for otherwise.
-        told = self._repeats.told(call.name, {} if answer.failed else call.arguments, answer.text)
+        told = self._repeats.told(
+            call.name,
+            call.arguments,
+            answer.text,
+            number=self._asked,
+            whatever_asked=answer.failed or (looks and len(answer.text) >= LONG_ANSWER),
+        )
         return msgspec.structs.replace(answer, text=f"{answer.text}\n\n{told}") if told else answer
 
     async def _finished(self, call: ToolCall, *, alone: bool) -> tuple[ResultT | None, str]:

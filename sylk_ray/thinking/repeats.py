@@ -7,20 +7,21 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-_LONG = 200
-"""Characters of an answer."""
+_Key = tuple[str, str, str]
 
 
 class Repeats:
-    """Counts within one matter."""
+    """Counts within one conversation, at most once a reply: what a reply asks twice it asked before it was told."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._seen: Counter[tuple[str, str, str]] = Counter()
+        self._seen: Counter[_Key] = Counter()
+        self._counted: dict[_Key, int] = {}
+        """The last reply in which each was."""
         self.hopeless = False
         """Whether it went on although it was told."""
         self.tired: set[str] = set()
-        """The tools of which it was told."""
+        """The tools that it called over and over with the same arguments."""
 
     def begin_anew(self) -> None:
         """In another conversation."""
@@ -33,19 +34,28 @@ class Repeats:
         self._seen = Counter({key: self._seen[key]})
         self.tired.clear()
 
-    def told(self, name: str, arguments: Mapping[str, Any], answer: str) -> str:
-        """What to say to a call, besides its answer; empty for one that is worth its while."""
-        key = _key(name, arguments, answer)
-        self._seen[key] += 1
-        times = self._seen[key]
+    def told(
+        self, name: str, arguments: Mapping[str, Any], answer: str, *, number: int, whatever_asked: bool = False
+    ) -> str:
+        """What to say to a call of the reply of that number, besides its answer; empty for one that is worth its while.
+        ``whatever_asked``: the answer tells nothing new also where it was asked for with other arguments."""
+        times = self._count(_key(name, arguments, answer), number)
+        if times >= self._most:
+            self.hopeless |= times >= 2 * self._most
+            self.tired.add(name)
+        elif whatever_asked:
+            times = self._count((name, "", answer), number)
+            self.hopeless |= times >= 3 * self._most
         if times < self._most:
             return ""
-        self.hopeless = times >= 2 * self._most
-        self.tired.add(name)
         return f"You have called this {times} times, and the answer is the same. Do something else, or finish."
 
+    def _count(self, key: _Key, number: int) -> int:
+        if self._counted.get(key) != number:
+            self._counted[key] = number
+            self._seen[key] += 1
+        return self._seen[key]
 
-def _key(name: str, arguments: Mapping[str, Any], answer: str) -> tuple[str, str, str]:
-    """A long answer that comes twice tells nothing new, whatever was asked; a short one may."""
-    asked = json.dumps(arguments, sort_keys=True, default=str) if len(answer) < _LONG else ""
-    return name, asked, answer
+
+def _key(name: str, arguments: Mapping[str, Any], answer: str) -> _Key:
+    return name, json.dumps(arguments, sort_keys=True, default=str), answer

@@ -286,9 +286,12 @@ def _check_pattern(pattern: str) -> None:
 
 
 def _matching(worktree: Path, globs: str) -> tuple[str, ...]:
-    """Files that match; several globs may be given with commas or spaces between, where all of it matches nothing."""
-    parts = tuple(filter(None, re.split(r"[,\s]+", globs)))
-    return files_matching(worktree, globs) or (files_matching(worktree, parts) if parts else ())
+    """Files that match; several globs may be given with commas or spaces between, where all of it matches nothing and
+    each part something: a part of a name that is misspelt is no glob."""
+    if found := files_matching(worktree, globs):
+        return found
+    each = [files_matching(worktree, part) for part in re.split(r"[,\s]+", globs.strip(" ,"))]
+    return tuple(sorted(set[str]().union(*each))) if all(each) else ()
 
 
 def _readable(worktree: Path, globs: str) -> list[str]:

@@ -373,6 +373,23 @@ async def test_a_wish_that_came_to_nothing_is_not_carried_out_again(tmp_path):
         assert Deaf.asked == 3
 
 
+async def test_what_is_wished_for_while_another_handoff_fails_is_tried_after_it(tmp_path):
+    Deaf.asked = 0
+    async with opened(tmp_path, Unheard) as world:
+        await world.submit(
+            AUTO,
+            architect=[PLAN],
+            engineer=[*FULL, SUMMARY, WRITTEN, DONE],
+            inspector=[APPROVED],
+            tester=TESTED,
+        )
+        await eventually(lambda: Deaf.asked == 1)
+        await world.say(UserTriggerHandoff("add_total"))
+        assert succeeded(await world.ended()).handoffs == 0
+        reasons = [each.reason for each in world.handoffs()]
+        assert (Deaf.asked, reasons) == (6, ["context_full", "asked_by_user"])
+
+
 async def test_an_engineer_that_dies_after_it_was_refused_does_not_ask_again(tmp_path):
     Deaf.asked = 0
     async with opened(tmp_path, Unheard) as world:
@@ -501,6 +518,19 @@ async def test_the_next_attempt_has_all_that_was_left_and_the_record_only_what_i
     assert desk.record("add_total").handoffs == 1
     (kept,) = desk.host._slots[ORCHESTRATOR].agent.state.handoffs["add_total"]
     assert (kept.taken_over, kept.work.output, kept.engineer.summary.remaining) == (True, "", ("b",))
+
+
+async def test_a_pipeline_that_could_not_begin_has_taken_nothing_over(desk):
+    await create(desk)
+    await desk.until("handoff.created")
+    await desk.stopped("add_total")
+    await desk.started("add_total", 2)
+    await desk.at("add_total", 2, "failed")
+    await desk.fail("add_total", attempt=2, retryable=True)
+    assert (await desk.until("handoff.failed"))["reason"] == "the next pipeline could not begin"
+    assert desk.happened("handoff.completed") == []
+    assert desk.record("add_total").handoffs == 0
+    assert (await desk.started("add_total", 3)).handoff is None
 
 
 async def test_a_handoff_costs_no_try_and_gives_none_back(desk):

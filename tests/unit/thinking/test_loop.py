@@ -222,14 +222,22 @@ async def test_the_same_call_is_another_one_when_something_has_changed():
 
 @pytest.mark.parametrize(("text", "ended"), [("one two", "done"), ("one two " * 100, "repeats")])
 async def test_a_long_answer_that_comes_again_is_the_same_whatever_was_asked(text, ended):
-    world = World(*[calls(("read", {"name": name})) for name in "abcd"], FINISH)
+    world = World(*[calls(("read", {"name": name})) for name in "abcdef"], FINISH)
     world.text = text
     assert (await world.think(limits=ThinkingLimits(repeats=2))).ended == ended
+    # The answer may be another one for another name: it stays what it can do.
+    assert all("read" in {tool.name for tool in request.tools} for request in world.requests[:6])
 
 
 async def test_the_same_refusal_is_the_same_whatever_was_asked():
-    world = World(*[calls(("fetch", {"url": f"https://example.org/{number}"})) for number in range(4)], FINISH)
+    world = World(*[calls(("fetch", {"url": f"https://example.org/{number}"})) for number in range(6)], FINISH)
     assert (await world.think(limits=ThinkingLimits(repeats=2))).ended == "repeats"
+
+
+async def test_what_one_reply_asks_several_times_it_asked_before_it_was_told():
+    wishes = [("write", {"text": ""})] * 4 + [("fetch", {"url": str(number)}) for number in range(6)]
+    outcome = await World(calls(*wishes), FINISH).think(limits=ThinkingLimits(repeats=2))
+    assert outcome.whole
 
 
 async def test_the_same_change_over_and_over_changes_nothing():
