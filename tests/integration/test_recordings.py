@@ -63,14 +63,3 @@ async def test_a_rename_that_was_begun_in_one_file_is_sent_back_and_done_in_all(
         assert "format_price(" in text
         assert " fmt_price" not in text
     assert len(server.asked) == len(recording_of("rename").read_bytes().splitlines())
-
-
-@pytest.mark.parametrize(("server", "repo"), [("failing_test", "failing_test")], indirect=True)
-async def test_a_bug_that_the_model_cannot_see_ends_with_a_clear_error_and_an_untouched_branch(start, server, repo):
-    ended = await carried_out(start, server, "failing_test", repo)
-    assert ended.code == 1
-    document = ended.document()
-    assert (document["status"], document["error"]["type"]) == ("failed", "tasks_failed")
-    assert [task["error"]["type"] for task in document["tasks"].values()] == ["not_done"]
-    assert git(repo, "rev-parse", document["branch"]) == git(repo, "rev-parse", "HEAD")
-    assert len(server.asked) == len(recording_of("failing_test").read_bytes().splitlines())

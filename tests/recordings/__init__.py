@@ -1,14 +1,14 @@
 """Whole runs of requests in plain words, as a small real model on two cores carried them out.
 
-The file of each run beside this one is what was asked and answered; ``python -m tests.recordings`` makes them anew.
+The file of a run beside this one is what was asked and answered; ``python -m tests.recordings`` makes it anew.
 What Qwen2.5-Coder-1.5B made of them, planning included, on two cores:
 
 - ``new_function``: done in 76 s, 11 calls, 11,671 tokens, 2 repairs. Its Tester added a copy of the function to the
   tests instead of a test, and ran those that there were.
 - ``rename``: done in 141 s, 19 calls, 25,535 tokens, 1 repair. Its Engineer renamed in one file, its Inspector sent
   that back, and it renamed in all.
-- ``failing_test``: not done, after 165 s, 22 calls, 40,782 tokens, 3 repairs. Its Engineer read the bug several times,
-  and did not see it; the branch is left as it was.
+- ``failing_test``: not done, and not recorded. Its Engineer reads the bug, does not see it, and changes nothing or
+  renames the function; the job fails with that, after 165 s and 40,782 tokens when it was last waited for.
 """
 
 from __future__ import annotations
