@@ -12,38 +12,25 @@ import pytest
 from actors import architect, engineering, tester
 from actors.engineer import Engineer
 from actors.inspector import Inspector
-from actors.job_messages import HaltNow, PauseJob
 from actors.orchestrator import Orchestrator
 from actors.pipeline import PipelineAgent
-from actors.planning_messages import AdjustPlan, SkipTask
-from actors.task_desk import TaskOver
 from sylk_ray.errors import InputError
-from sylk_ray.jobs import Adjustment
 from sylk_ray.llm import Request, UsagePiece
 from sylk_ray.messaging import Address, DeadlinePassed
-from sylk_ray.pipelines import Work
 from sylk_ray.pipelines.handoff import (
-    CreatePipelineWithState,
-    EngineerHandoff,
-    HandoffFailed,
-    HandoffFate,
     HandoffRequest,
-    InspectorHandoff,
     PipelineHandoff,
 )
 from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions import JobRecord
-from sylk_ray.sessions.records import Loops
 from sylk_ray.speech import NeedsModel
 from sylk_ray.speech.tasks import UserStopHandoff, UserTaskPrompt, UserTaskQuery, UserTriggerHandoff
-from sylk_ray.thinking import Summary
-from sylk_ray.tools import Issue
 from tests.models import call
 from tests.unit.actors import SESSION
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git
 
-from .planning import GUIDE, ORCHESTRATOR, PLAN, FakeGuide, FakePipeline, World, eventually, opened
+from .planning import ORCHESTRATOR, PLAN, FakeGuide, World, eventually, opened
 from .test_thinking import APPROVED, DONE, TESTED, WRITTEN
 
 AUTO = {"approval": "auto"}
@@ -92,6 +79,18 @@ class Working(World):
     )
     context_window = WINDOW
 
+    async def begin(
+        self, policy: dict[str, Any] | None = None, job: dict[str, Any] | None = None, **moves: Any
+    ) -> None:
+        """A request whose Engineer fills its window and sums up, and whose work is then done; unless told otherwise."""
+        usual = {
+            "architect": [PLAN, LEFT_AS_IT_IS],
+            "engineer": [*FULL, SUMMARY, WRITTEN, DONE],
+            "inspector": [APPROVED],
+            "tester": TESTED,
+        }
+        await self.submit(policy or AUTO, job, **{**usual, **moves})
+
     async def say(self, message: Any) -> Any:
         return await self.host.ask(ROUTER, ORCHESTRATOR, message, timeout=10)
 
@@ -133,13 +132,7 @@ def succeeded(record: JobRecord) -> Any:
 
 
 async def test_a_full_context_is_left_to_a_fresh_pipeline(world):
-    await world.submit(
-        AUTO,
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin()
     task = succeeded(await world.ended())
     assert (task.attempts, task.handoffs) == (2, 1)
     assert world.script.left == {}
@@ -170,12 +163,9 @@ def created_edges() -> str:
 
 
 async def test_handoffs_can_follow_one_another(world):
-    await world.submit(
-        AUTO,
+    await world.begin(
         architect=[PLAN, LEFT_AS_IT_IS, LEFT_AS_IT_IS],
         engineer=[*FULL, SUMMARY, filling("four"), filling("five"), SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
     )
     task = succeeded(await world.ended())
     assert (task.attempts, task.handoffs) == (3, 2)
@@ -189,52 +179,27 @@ async def test_handoffs_can_follow_one_another(world):
 
 
 async def test_the_limits_of_a_task_are_for_all_who_are_at_it(world):
-    await world.submit(
-        AUTO,
-        {"thinking": {"turns": 6}},
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin(AUTO, {"thinking": {"turns": 6}})
     succeeded(await world.ended())
     last = world.script.requests("engineer")[-1]
     assert [tool.name for tool in last.tools] == ["finish"]
 
 
 async def test_the_architect_may_word_what_is_left_otherwise(world):
-    await world.submit(
-        AUTO,
-        architect=[PLAN, call("finish", prompt="Write total.py; the notes are there.")],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin(architect=[PLAN, call("finish", prompt="Write total.py; the notes are there.")])
     succeeded(await world.ended())
     for role, number in (("engineer", 5), ("inspector", 1)):
         assert "# Task\nWrite total.py; the notes are there.\n" in world.text(role, number)
 
 
 async def test_an_architect_whose_model_fails_leaves_it_as_it_is(world):
-    await world.submit(
-        AUTO,
-        architect=[PLAN, *[call("read_file", path="x")] * 20],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin(architect=[PLAN, *[call("read_file", path="x")] * 20])
     assert succeeded(await world.ended()).handoffs == 1
     assert "# Task\nWrite total.py." in world.text("engineer", 5)
 
 
 async def test_a_person_has_another_pipeline_go_on(world):
-    await world.submit(
-        {"approval": "ask"},
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[filling("one"), filling("two"), SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin({"approval": "ask"}, engineer=[filling("one"), filling("two"), SUMMARY, WRITTEN, DONE])
     hold = world.hold("engineer", 2)
     await world.decide("approve")
     async with hold:
@@ -247,13 +212,7 @@ async def test_a_person_has_another_pipeline_go_on(world):
 
 
 async def test_what_a_person_keeps_where_it_is_goes_on_there_with_what_it_has_summed_up(world):
-    await world.submit(
-        {"approval": "ask"},
-        architect=[PLAN],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin({"approval": "ask"}, architect=[PLAN])
     hold = world.hold("engineer", 1)
     await world.decide("approve")
     async with hold:
@@ -271,13 +230,7 @@ async def test_what_a_person_keeps_where_it_is_goes_on_there_with_what_it_has_su
 
 async def test_a_handoff_that_a_person_stops_on_its_way_comes_to_nothing(world):
     hold = world.hold("architect", 2)
-    await world.submit(
-        AUTO,
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin()
     async with hold:
         await world.say(UserStopHandoff("add_total"))
     task = succeeded(await world.ended())
@@ -289,13 +242,7 @@ async def test_a_handoff_that_a_person_stops_on_its_way_comes_to_nothing(world):
 
 async def test_what_a_person_has_said_is_known_in_the_next_conversation_and_to_who_goes_on(world):
     hold = world.hold("engineer", 1)
-    await world.submit(
-        AUTO,
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[*FULL, SUMMARY, filling("four"), filling("five"), SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin(engineer=[*FULL, SUMMARY, filling("four"), filling("five"), SUMMARY, WRITTEN, DONE])
     async with hold:
         await world.say(UserTaskPrompt("add_total", "never use numpy"))
     await world.until("handoff.completed")
@@ -308,12 +255,9 @@ async def test_what_a_person_has_said_is_known_in_the_next_conversation_and_to_w
 
 async def test_who_hands_over_before_it_has_begun_hands_on_what_it_was_told(world):
     hold = world.hold("engineer", 5)
-    await world.submit(
-        AUTO,
+    await world.begin(
         architect=[PLAN, LEFT_AS_IT_IS, LEFT_AS_IT_IS],
         engineer=[*FULL, SUMMARY, call("list_files"), call("finish", summary="x"), WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
     )
     async with hold:
         await world.say(UserTriggerHandoff("add_total"))
@@ -338,13 +282,7 @@ class Unheard(Working):
 async def test_an_architect_that_does_not_hear_is_asked_three_times(tmp_path):
     Deaf.asked = 0
     async with opened(tmp_path, Unheard) as world:
-        await world.submit(
-            AUTO,
-            architect=[PLAN],
-            engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-            inspector=[APPROVED],
-            tester=TESTED,
-        )
+        await world.begin(architect=[PLAN])
         task = succeeded(await world.ended())
         assert Deaf.asked == 3
         assert (task.attempts, task.handoffs) == (1, 0)
@@ -359,12 +297,10 @@ async def test_a_wish_that_came_to_nothing_is_not_carried_out_again(tmp_path):
     mended = call("edit_file", path="total.py", old="sum(values)", new="sum(values or [])")
     async with opened(tmp_path, Unheard) as world:
         hold = world.hold("engineer", 1)
-        await world.submit(
-            AUTO,
+        await world.begin(
             architect=[PLAN],
             engineer=[call("list_files"), SUMMARY, WRITTEN, DONE, mended, DONE],
             inspector=[call("finish", issues=[found]), APPROVED],
-            tester=TESTED,
         )
         async with hold:
             await world.say(UserTriggerHandoff("add_total"))
@@ -376,13 +312,7 @@ async def test_a_wish_that_came_to_nothing_is_not_carried_out_again(tmp_path):
 async def test_what_is_wished_for_while_another_handoff_fails_is_tried_after_it(tmp_path):
     Deaf.asked = 0
     async with opened(tmp_path, Unheard) as world:
-        await world.submit(
-            AUTO,
-            architect=[PLAN],
-            engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-            inspector=[APPROVED],
-            tester=TESTED,
-        )
+        await world.begin(architect=[PLAN])
         await eventually(lambda: Deaf.asked == 1)
         await world.say(UserTriggerHandoff("add_total"))
         assert succeeded(await world.ended()).handoffs == 0
@@ -394,12 +324,9 @@ async def test_an_engineer_that_dies_after_it_was_refused_does_not_ask_again(tmp
     Deaf.asked = 0
     async with opened(tmp_path, Unheard) as world:
         hold = world.hold("engineer", 5)
-        await world.submit(
-            AUTO,
+        await world.begin(
             architect=[PLAN],
             engineer=[*FULL, SUMMARY, WRITTEN, WRITTEN, DONE],  # the call that is cut off is made again
-            inspector=[APPROVED],
-            tester=TESTED,
         )
         async with hold:
             world.die(ENGINEER)
@@ -411,13 +338,7 @@ async def test_an_engineer_that_dies_after_it_was_refused_does_not_ask_again(tmp
 async def test_an_engineer_that_nobody_answers_goes_on_itself(world, monkeypatch):
     monkeypatch.setattr(engineering, "HANDED_OVER_WITHIN_S", 0.1)
     hold = world.hold("architect", 2)
-    await world.submit(
-        AUTO,
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin()
     async with hold:
         assert (await world.until("handoff.failed"))["step"] == "examine"
     task = succeeded(await world.ended())
@@ -427,13 +348,7 @@ async def test_an_engineer_that_nobody_answers_goes_on_itself(world, monkeypatch
 async def test_a_review_that_takes_too_long_leaves_the_task_as_it_is(world, monkeypatch):
     monkeypatch.setattr(architect, "REVIEWED_WITHIN_S", 0.1)
     hold = world.hold("architect", 2)
-    await world.submit(
-        AUTO,
-        architect=[PLAN, call("finish", prompt="Otherwise.")],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin(architect=[PLAN, call("finish", prompt="Otherwise.")])
     async with hold:
         await world.until("handoff.created")
     succeeded(await world.ended())
@@ -443,12 +358,8 @@ async def test_a_review_that_takes_too_long_leaves_the_task_as_it_is(world, monk
 async def test_work_that_was_sent_back_is_left_with_what_was_found(world):
     found = {"severity": "error", "message": "an empty list is not considered", "file": "total.py", "line": 2}
     mended = call("edit_file", path="total.py", old="sum(values)", new="sum(values or [])")
-    await world.submit(
-        AUTO,
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[WRITTEN, DONE, *FULL, SUMMARY, mended, DONE],
-        inspector=[call("finish", issues=[found]), APPROVED],
-        tester=TESTED,
+    await world.begin(
+        engineer=[WRITTEN, DONE, *FULL, SUMMARY, mended, DONE], inspector=[call("finish", issues=[found]), APPROVED]
     )
     task = succeeded(await world.ended())
     assert (task.attempts, task.loops.inspector) == (2, 1)
@@ -461,13 +372,7 @@ async def test_work_that_was_sent_back_is_left_with_what_was_found(world):
 @pytest.mark.parametrize("who", ["orchestrator", "engineer"])
 async def test_who_dies_on_the_way_goes_on_and_no_model_is_asked_twice(world, who):
     hold = world.hold("architect", 2)
-    await world.submit(
-        AUTO,
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin()
     async with hold:
         world.die(ORCHESTRATOR if who == "orchestrator" else ENGINEER)
         await world.host.recover_session(SESSION)
@@ -475,124 +380,6 @@ async def test_who_dies_on_the_way_goes_on_and_no_model_is_asked_twice(world, wh
     assert (task.attempts, task.handoffs) == (2, 1)
     assert world.asked("engineer") == 6
     assert world.script.left == {}
-
-
-def left(task: str = "add_total", attempt: int = 1) -> PipelineHandoff:
-    """As an Engineer bundles it."""
-    engineer = EngineerHandoff("do it", Summary(("a",), ("b",)))
-    work = Work("c0", None, [], "said")
-    return PipelineHandoff("h", SESSION, task, attempt, "context_full", work, Loops(), engineer)
-
-
-async def fate(world: World, attempt: int = 1) -> str:
-    return await world.host.ask(ENGINEER, ORCHESTRATOR, HandoffFate("h", "add_total", attempt), timeout=10)
-
-
-async def create(world: World, attempt: int = 1) -> None:
-    sender = Address(SESSION, "architect", "main")
-    await world.host.tell(sender, ORCHESTRATOR, CreatePipelineWithState(left(attempt=attempt)), timeout=10)
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncGenerator[World]:
-    """With pipelines that do nothing, the first of which is at work, and takes its time to end."""
-    async with opened(tmp_path) as made:
-        FakePipeline.keeps_going = True
-        await made.submit({**AUTO, "retries": 1, "retry_delay_s": 0.01}, architect=[PLAN])
-        await made.started("add_total")
-        yield made
-
-
-async def test_the_next_attempt_has_all_that_was_left_and_the_record_only_what_is_told_of_it(desk):
-    assert await fate(desk) == "open"
-    await create(desk)
-    await desk.until("handoff.created")
-    assert await fate(desk) == "over"
-    assert desk.record("add_total").handoffs == 0
-    await desk.stopped("add_total")
-    started = await desk.started("add_total", 2)
-    assert started.handoff.work.output == "said"
-    assert (started.brief.assignment.prompt, started.brief.assignment.literal) == ("do it", True)
-    await desk.at("add_total", 2, "running")
-    await desk.until("handoff.completed")
-    assert desk.record("add_total").handoffs == 1
-    (kept,) = desk.host._slots[ORCHESTRATOR].agent.state.handoffs["add_total"]
-    assert (kept.taken_over, kept.work.output, kept.engineer.summary.remaining) == (True, "", ("b",))
-
-
-async def test_a_pipeline_that_could_not_begin_has_taken_nothing_over(desk):
-    await create(desk)
-    await desk.until("handoff.created")
-    await desk.stopped("add_total")
-    await desk.started("add_total", 2)
-    await desk.at("add_total", 2, "failed")
-    await desk.fail("add_total", attempt=2, retryable=True)
-    assert (await desk.until("handoff.failed"))["reason"] == "the next pipeline could not begin"
-    assert desk.happened("handoff.completed") == []
-    assert desk.record("add_total").handoffs == 0
-    assert (await desk.started("add_total", 3)).handoff is None
-
-
-async def test_a_handoff_costs_no_try_and_gives_none_back(desk):
-    await desk.fail("add_total", retryable=True)
-    await desk.started("add_total", 2)
-    await create(desk, attempt=2)
-    await desk.until("handoff.created")
-    await desk.stopped("add_total", 2)
-    await desk.fail("add_total", attempt=3, retryable=True)
-    await desk.come_to(add_total="failed")
-
-
-async def test_a_task_that_is_changed_before_another_goes_on_begins_at_its_beginning(desk):
-    await create(desk)
-    await desk.until("handoff.created")
-    changed = Adjustment("modify_node", "add_total", {"prompt": "Write total.py otherwise.", "literal": True})
-    await desk.wish(AdjustPlan([changed]))
-    assert (await desk.until("handoff.failed"))["reason"] == "its task has changed"
-    await desk.stopped("add_total")
-    started = await desk.started("add_total", 2)
-    assert (started.handoff, started.brief.assignment.prompt) == (None, "Write total.py otherwise.")
-
-
-@pytest.mark.parametrize("how", ["paused", "ending", "stopped"])
-async def test_where_nothing_is_begun_any_more_the_old_pipeline_goes_on(desk, how):
-    if how == "paused":
-        await desk.host.tell(GUIDE, ORCHESTRATOR, PauseJob(), timeout=10)
-    elif how == "ending":
-        await desk.host.tell(ORCHESTRATOR, ORCHESTRATOR, HaltNow("enough", stop_running=False), timeout=10)
-        await desk.until("job.cancelling")
-    else:
-        await desk.host.ask(ROUTER, ORCHESTRATOR, UserStopHandoff("add_total"), timeout=10)
-        assert await fate(desk) == "unwanted"
-    await create(desk)
-    await desk.until("handoff.failed")
-    assert await fate(desk) == "failed"
-    assert FakePipeline.stopped == []
-    assert [each.wish for each in FakePipeline.steered][-1] == "tried"
-    await desk.succeed("add_total")
-    assert (await desk.ended()).tasks["add_total"].state == "succeeded"
-
-
-async def test_what_is_being_ended_is_handed_to_nobody(desk):
-    await desk.wish(SkipTask("add_total"))
-    await create(desk)
-    assert await fate(desk) == "over"
-    failed = HandoffFailed(left(), "request", "nobody hears")
-    assert await desk.host.ask(ENGINEER, ORCHESTRATOR, failed, timeout=10) == "over"
-    with pytest.raises(TaskOver):
-        await desk.host.ask(ROUTER, ORCHESTRATOR, UserTriggerHandoff("add_total"), timeout=10)
-    await desk.stopped("add_total")
-    assert (await desk.ended()).tasks["add_total"].state == "skipped"
-    assert desk.happened("handoff.created") == []
-
-
-async def test_what_is_left_to_do_is_what_was_found_and_not_mended():
-    first, second = (Issue("a.py", line, "style", "error", text, "") for line, text in ((1, "long"), (2, "short")))
-    moved = Issue("a.py", 9, "style", "error", "short", "")
-    known = InspectorHandoff().after([first, second]).after([moved])
-    assert (known.resolved, known.pending) == ([first], [moved])
-    assert known.after([]).resolved == [first, moved]
-    assert known.after([first]) == InspectorHandoff([moved], [first])
 
 
 async def test_only_what_has_begun_and_thinks_is_handed_over(world):
@@ -607,13 +394,7 @@ async def test_only_what_has_begun_and_thinks_is_handed_over(world):
 
 
 async def test_how_often_it_was_handed_over_is_told(world):
-    await world.submit(
-        AUTO,
-        architect=[PLAN, LEFT_AS_IT_IS],
-        engineer=[*FULL, SUMMARY, WRITTEN, DONE],
-        inspector=[APPROVED],
-        tester=TESTED,
-    )
+    await world.begin()
     await world.ended()
     heard = await world.say(UserTaskQuery("add_total", ""))
     assert "handed to another pipeline 1x" in heard.text
