@@ -304,7 +304,8 @@ class Orchestrator(TokenDesk):
                 await self._finish(JobState.FAILED, ctx, told)
         elif self._is_current(message.task, message.attempt):
             self._ledger.task(message.task, loops=message.loops, phase="failed", error=error)
-            await self._drop_handoff(message.task, "the next pipeline could not begin", ctx)
+            if self._inherited(message.task, message.attempt) is not None:
+                await self._drop_handoff(message.task, "the next pipeline could not begin", ctx)
             reason = error.message.splitlines()[0] if error.message else error.type
             decisions = self._scheduler.node_failed(
                 message.task, message.attempt, reason, ctx.clock.now(), retryable=message.retryable
@@ -455,6 +456,7 @@ class Orchestrator(TokenDesk):
             await self.failed(PipelineFailed(task, message.attempt, error, Loops(), retryable=False), ctx)
             return
         self.state.admitted.add(key)
+        handoff = self._inherited(*key)
         if task == CHECKS:
             waived = self.state.waived.get(CHECKS, ())
             brief = brief_of_checks(self._job, self._ledger.record, message.attempt, waived)
@@ -462,7 +464,6 @@ class Orchestrator(TokenDesk):
             self._scheduler.node_began(task, message.attempt, ctx.clock.now())
             start = next(each for each in self._scheduler.in_flight() if each.node.name == task)
             assert isinstance(start, Start)
-            handoff = self._inherited(task, message.attempt)
             brief = brief_of_task(
                 self._job,
                 self._ledger.record,
@@ -481,9 +482,7 @@ class Orchestrator(TokenDesk):
             failed = PipelineFailed(task, message.attempt, ErrorRecord.of(refused), Loops(), retryable=False)
             await self.failed(failed, ctx)
             return
-        started = StartPipeline(
-            brief, self._inherited(task, message.attempt), may_hand_off=task not in self.state.may_not_hand_off
-        )
+        started = StartPipeline(brief, handoff, may_hand_off=task not in self.state.may_not_hand_off)
         await ctx.tell(ctx.address.beside("pipeline", task), started)
 
     async def _stop(self, stop: Stop, ctx: Context) -> None:

@@ -90,6 +90,14 @@ async def test_a_pipeline_that_could_not_begin_has_taken_nothing_over(desk):
     assert (await desk.started("add_total", 3)).handoff is None
 
 
+async def test_what_was_left_is_kept_when_the_old_pipeline_fails_instead_of_ending(desk):
+    await create(desk)
+    await desk.until("handoff.created")
+    await desk.fail("add_total", retryable=True)
+    assert (await desk.started("add_total", 2)).handoff.id == "h"
+    assert desk.happened("handoff.failed") == []
+
+
 async def test_a_handoff_costs_no_try_and_gives_none_back(desk):
     await desk.fail("add_total", retryable=True)
     await desk.started("add_total", 2)
