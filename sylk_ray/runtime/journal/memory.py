@@ -55,6 +55,11 @@ class MemoryJournals:
         epoch = book.writers[writer] = next(book.epochs)
         return MemoryJournal(session, writer, epoch, book)
 
+    def history(self, session: str) -> tuple[Event, ...]:
+        """What has happened in a session up to now, also while hosts write to it."""
+        book = self._books.get(session)
+        return tuple(book.events) if book is not None else ()
+
     async def close(self) -> None:
         """Nothing is held open."""
 

@@ -197,7 +197,7 @@ class World:
         return (await eventually(lambda: self.happened(kind)[count - 1 :]))[-1]
 
     def happened(self, kind: str) -> list[dict[str, Any]]:
-        return [dict(event.data) for event in FakeRouter.events if event.kind == kind]
+        return [dict(event.data) for event in self.journals.history(SESSION) if event.kind == kind]
 
     async def decide(self, decision: Any, text: str = "", asking: str = "") -> JobRecord:
         asked = asking or (await self.until("person.asked"))["id"]
@@ -268,7 +268,7 @@ class World:
 @asynccontextmanager
 async def opened(tmp_path: Path, world: type[WorldT] = World) -> AsyncGenerator[WorldT]:
     """A world with an empty repository."""
-    FakeRouter.places, FakeRouter.events = {}, []
+    FakeRouter.places = {}
     FakeGuide.ended.clear()
     FakeGuide.known.clear()
     FakeGuide.granted.clear()

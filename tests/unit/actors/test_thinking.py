@@ -133,12 +133,12 @@ class World:
         return git(self.repo, "show", f"{merge.commit}:{path}")
 
     def happened(self, kind: str) -> list[dict[str, Any]]:
-        return [dict(event.data) for event in FakeRouter.events if event.kind == kind]
+        return [dict(event.data) for event in self.journals.history(SESSION) if event.kind == kind]
 
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncGenerator[World]:
-    FakeRouter.places, FakeRouter.events, Recorder.heard = {}, [], []
+    FakeRouter.places, Recorder.heard = {}, []
     files = {
         "tests/empty.py": "",
         "tests/conftest.py": "X = 1\n",
