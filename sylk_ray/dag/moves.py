@@ -171,6 +171,8 @@ class Moves:
         progress.back_off_until = None
         if self._unmet[progress.name]:  # the graph has changed since the attempt began
             self._place(progress, self._halted, now)
+            if progress.lost:
+                self._skip_descendants(progress.name, progress.reason, now)
         elif self._paused:
             self._held.append(progress.name)
         else:

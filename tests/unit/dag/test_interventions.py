@@ -182,6 +182,19 @@ def test_an_attempt_whose_node_depends_on_more_by_now_waits_when_it_is_done_anew
     assert said(run.node_succeeded("a", 1, "A", 3)) == ["start b 2"]
 
 
+def test_what_cannot_be_done_anew_for_what_it_depends_on_by_now_takes_along_what_depends_on_it():
+    keeps_on: dict[str, Any] = {"on_failure": "continue_on_failure"}
+    run = scheduler(node("a"), node("b"), node("c", "b"), node("d", "c"), **keeps_on)
+    run.start(0)
+    run.node_failed("a", 1, "boom", 1)
+    run, _ = run.amended(graph(node("a"), node("b", "a"), node("c", "b"), node("d", "c"), **keeps_on), 2)
+    assert said(run.redo("b", "it has changed", 3)) == ["stop b 1"]
+    assert run.node_stopped("b", 1, 4) == []
+    assert states(run) == {"a": "failed", "b": "skipped", "c": "skipped", "d": "skipped"}
+    assert reasons(run)["d"] == 'because "a" failed'
+    assert (run.finished, run.outcome) == (True, Outcome.FAILED)
+
+
 def test_new_nodes_of_a_halted_run_do_not_begin_until_it_goes_on():
     run = scheduler(node("a"))
     run.start(0)
