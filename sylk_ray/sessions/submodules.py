@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sylk_ray.errors import SylkError
@@ -16,8 +16,37 @@ class NestedRepository(SylkError):
     code = "nested_repository"
 
 
-async def submodules_of(git: Git) -> dict[str, str]:
-    """The submodules in the index, and the commit that each is at."""
+_KNOWN: dict[Path, tuple[tuple[int, ...], Mapping[str, str]]] = {}
+"""Of the last indexes that were looked into: which they were, and their submodules."""
+_KEPT = 256
+
+
+async def submodules_of(git: Git) -> Mapping[str, str]:
+    """The submodules in the index, and the commit that each is at. An index of a worktree that is as it was is not
+    looked into again."""
+    if git.git_dir is None:
+        return await _submodules_of(git)
+    index = git.git_dir / "index"
+    is_now = _identity(index)
+    was, found = _KNOWN.get(index, ((), {}))
+    if is_now != was:
+        found = await _submodules_of(git)
+        _KNOWN[index] = is_now, found
+        if len(_KNOWN) > _KEPT:
+            del _KNOWN[next(iter(_KNOWN))]
+    return found
+
+
+def _identity(index: Path) -> tuple[int, ...]:
+    """Another whenever git has written it: it writes a new file and puts it in the old one's place."""
+    try:
+        told = index.stat()
+    except FileNotFoundError:
+        return ()
+    return told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns
+
+
+async def _submodules_of(git: Git) -> dict[str, str]:
     found: dict[str, str] = {}
     for entry in (await git.run("ls-files", "--stage", "-z")).split("\0"):
         if entry.startswith("160000 "):

@@ -125,13 +125,13 @@ class Workspace:
         as they are. For ``restore``. Two are made with every tool that runs: each program of it counts."""
         git = await self._git_of(task)
         assert git.git_dir is not None
+        submodules = await submodules_of(git)
         index = git.git_dir / f"index.saved-{secrets.token_hex(4)}"
         # Begun anew each time, with the times of the worktree's own: what an earlier save has taken for a repository of
         # its own would be looked into, and its configuration obeyed, outside of any sandbox.
         await asyncio.to_thread(shutil.copy2, git.git_dir / "index", index)
         aside = Git(git.directory, git.git_dir, index=index)
         try:
-            submodules = await submodules_of(git)
             left_out = [f":(exclude,top,literal){path}" for path in submodules]
             await aside.run("add", "--all", "--", ".", *left_out)
             return await aside.line("write-tree")

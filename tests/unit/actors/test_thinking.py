@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from sylk_ray.pipelines.brief import Assignment, Brief
 from sylk_ray.pipelines.messages import MergeWork, PipelineFailed, StartPipeline
 from sylk_ray.runtime import Host, LocalTransport, MemoryJournals, Roles, SessionBinding, SystemClock
 from sylk_ray.sessions.workspace import Workspace
+from sylk_ray.thinking import Answer, Toolbox
 from tests.models import ModelServer, RoleScript, call
 from tests.unit.actors import SESSION
 from tests.unit.actors.test_pipeline import ORCHESTRATOR, PIPELINE, OpenDoor, Recorder
@@ -424,6 +425,40 @@ async def test_an_engineer_that_dies_goes_on_where_it_was_and_asks_nothing_again
     assert "return sum(values)" in world.file(merge, "total.py")
     assert len(world.script.requests("engineer")) == 4
     assert world.script.left == {}
+
+
+async def test_a_change_that_was_cut_off_is_undone_and_made_anew(world, monkeypatch):
+    """To what the change before it has left, which is not saved twice."""
+    use, save = Toolbox.use, Workspace.save
+    begun: list[str] = []
+    saves: list[str] = []
+
+    async def counted(workspace: Workspace, task: str) -> str:
+        saves.append(task)
+        return await save(workspace, task)
+
+    async def dying(toolbox: Toolbox, tool: str, arguments: Mapping[str, Any]) -> Answer:
+        answer = await use(toolbox, tool, arguments)
+        begun.append(tool)
+        if begun == ["write_file", "edit_file", "read_file", "edit_file"]:
+            slot = world.host._slots.pop(PIPELINE.beside("engineer"))
+            for task in slot.tasks():
+                task.cancel()
+            asyncio.get_running_loop().create_task(world.host.recover_session(SESSION))
+            await asyncio.Event().wait()
+        return answer
+
+    monkeypatch.setattr(Workspace, "save", counted)
+    monkeypatch.setattr(Toolbox, "use", dying)
+    edits = [call("edit_file", path="total.py", old=f"sum(v{'x' * n}", new=f"sum(v{'x' * n}x") for n in (0, 1)]
+    looks = call("read_file", path="total.py")
+    brief = world.brief("prompt: Write total.py.\n    review: false\n    write_tests: false")
+    merge = await world.run(brief, engineer=[WRITTEN, edits[0], looks, edits[1], DONE])
+    assert world.file(merge, "total.py").endswith("sum(vxxalues)")
+    assert begun == ["write_file", "edit_file", "read_file", "edit_file", "edit_file"]
+    # Before the first, after each, and for the look at what has come of it.
+    assert len(saves) == 1 + 3 + 1
+    assert len(world.script.requests("engineer")) == 5
 
 
 async def test_what_a_tester_has_not_run_is_run_and_what_fails_is_told_to_it_once(world):
