@@ -72,9 +72,11 @@ def confined(
     sandbox: Sandbox,
     repository: Path | None = None,
     group: Path | None = None,
+    python: bool = False,
 ) -> Launch:
     """What runs ``program`` within its grants, in a worktree of the repository if there is one, and as a member of a
-    control group; raises ConfinementUnavailable, and InputError for a grant that cannot be given. Blocks."""
+    control group; raises ConfinementUnavailable, and InputError for a grant that cannot be given. With ``python`` it is
+    the text of a Python program, which imports nothing beside the standard library. Blocks."""
     able = confinement()
     lacking = ([] if able.landlock_abi else ["write protection (Landlock)"]) + (
         [] if able.network or sandbox.network else ["network isolation (network namespaces)"]
@@ -86,6 +88,8 @@ def confined(
         options += ["--isolate", f"--processes={limits.tasks}"]
     if group is not None:
         options.append(f"--cgroup={group}")
+    if python:
+        options.append(confine.PYTHON)
     allowed: tuple[Path, ...] | None = None
     if able.landlock_abi:
         writable = (cwd, private_dir, *granted(sandbox.write, cwd, "write"))
@@ -137,4 +141,7 @@ def _granted(path: Path, worktree: Path, what: Literal["read", "write"]) -> Path
 
 @functools.cache
 def _launcher() -> tuple[str, ...]:
-    return (sys.executable, "-I", "-S", confine.__file__)
+    """The Python that an environment was made of starts faster than the environment's, and what is compiled already
+    faster still: some 8 of 28 ms."""
+    program = next((each for each in (confine.__cached__, confine.__file__) if Path(each).exists()), confine.__file__)
+    return (os.path.realpath(sys.executable), "-I", "-S", program)

@@ -57,12 +57,17 @@ class ToolContext:
             repository=self.repository,
         )
 
-    def confined(self, program: Sequence[str]) -> list[str]:
-        """The command line by which a program of the runtime's own works in the worktree, with no grants but that.
-        Blocks; raises ConfinementUnavailable."""
+    def confined(self, program: Sequence[str], *, python: bool = False) -> list[str]:
+        """The command line by which a program of the runtime's own works in the worktree, with no grants but that; with
+        ``python`` it is given by its text. Blocks; raises ConfinementUnavailable."""
         self.private_dir.mkdir(parents=True, exist_ok=True)
         launch = confined(
-            program, cwd=self.worktree, private_dir=self.private_dir, limits=self.limits, sandbox=Sandbox()
+            program,
+            cwd=self.worktree,
+            private_dir=self.private_dir,
+            limits=self.limits,
+            sandbox=Sandbox(),
+            python=python,
         )
         return list(launch.command)
 

@@ -59,8 +59,8 @@ def unconfinable(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the runtime itself runs in a worktree cannot be confined: of what it may write to, one folder is gone."""
     confined = ToolContext.confined
 
-    def with_one_more(context: ToolContext, program: Sequence[str]) -> list[str]:
-        command = confined(context, program)
+    def with_one_more(context: ToolContext, program: Sequence[str], **how: Any) -> list[str]:
+        command = confined(context, program, **how)
         at = command.index("--")
         return [*command[:at], "--write=/no/such/folder", *command[at:]]
 

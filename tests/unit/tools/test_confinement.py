@@ -222,6 +222,15 @@ def test_what_is_out_of_reach_takes_nothing_else_with_it() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "read\n" * 8, "")
 
 
+def test_the_text_of_a_program_is_run_within_the_same_bounds() -> None:
+    with tempfile.NamedTemporaryFile() as secret:
+        Path(secret.name).chmod(0o644)
+        text = f"import json; print(json.dumps([1])); open({secret.name!r})"
+        done = launched("--python", "--", text)
+    assert (done.returncode, done.stdout) == (1, "[1]\n")
+    assert done.stderr.splitlines()[-1] == f"PermissionError: [Errno 13] Permission denied: {secret.name!r}"
+
+
 def test_what_the_kernel_does_not_take_for_a_grant_is_told() -> None:
     done = launched("--read=/proc/self/ns/net", "--", "/bin/true")
     assert (done.returncode, "allow /proc/self/ns/net" in done.stderr) == (confine.FAILED, True)
