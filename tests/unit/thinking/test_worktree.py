@@ -178,7 +178,39 @@ async def test_a_search_that_was_not_done_is_not_one_that_found_nothing(context,
         await searching.lines_matching(context, "(", ["a.py"])
     unconfinable(monkeypatch)
     with pytest.raises(ConfinementUnavailable, match="No such file or directory: '/no/such/folder'"):
-        await searching.lines_matching(context, "x", ["a.py"])
+        await searching.lines_matching(context, "(x)", ["a.py"])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "plain"),
+    [
+        *((each, True) for each in ("x", r"def total\(", "^x$", "[ab]x|y", r"\.py\b", r"\\", "import.os")),
+        *((each, False) for each in ("x+", "a.*b", "(x)", "(?i)x", "x?", "x{3}", r"\1", r"\\1+", "x" * 101)),
+    ],
+)
+def test_what_cannot_take_long_is_looked_for_without_a_process(pattern, plain):
+    assert searching.is_plain(pattern) is plain
+
+
+async def test_a_process_finds_the_same(context, worktree, tmp_path, monkeypatch):
+    files: dict[str, bytes] = {
+        "a.py": b"total = 1\r\n\n  subtotal = 2\n",
+        "latin.txt": b"total \xe9\n",
+        "binary": b"\0 total\n",
+        "folder/un\nusual \xff.txt".encode("latin-1").decode("utf-8", "surrogateescape"): b"a\x0ctotal\n" * 120,
+    }
+    (worktree / "folder").mkdir()
+    for name, data in files.items():
+        (worktree / name).write_bytes(data)
+    (tmp_path / "secret").write_text("total\n")
+    (worktree / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(worktree / "pipe")
+    names = [*files, "link", "gone", "folder"]
+    here = await searching.lines_matching(context, "total", [*names, "pipe"])
+    assert here[:3] == ["a.py:1: total = 1", "a.py:3: subtotal = 2", "latin.txt:1: total \ufffd"]
+    assert (here[-1], len(here)) == ("... and more: ask more narrowly", 101)
+    monkeypatch.setattr(searching, "AT_ONCE_BYTES", 8)
+    assert "\n".join(await searching.lines_matching(context, "total", names)) == "\n".join(here)
 
 
 async def test_a_command_runs_in_the_worktree_and_writes_nowhere_else(use, worktree, tmp_path):
