@@ -175,7 +175,7 @@ class Architect(Working):
 
     async def _think(self, brief: Brief, job: Job, message: MakePlan, ctx: Context) -> Planned:
         async def check(planned: Planned) -> str:
-            return _wrong(planned, job)
+            return _wrong(_meant(planned), job)
 
         def matter(known: str) -> Matter[Planned]:
             return Matter(
@@ -281,8 +281,15 @@ def _orchestrator(ctx: Context) -> Address:
     return ctx.address.beside("orchestrator", "main")
 
 
-def _plan_of(planned: Planned, job: Job, message: MakePlan) -> Said:
-    job_id, round_ = message.record.job_id, message.round
+def _meant(planned: Planned) -> Planned:
+    """A task that is alone waits for none: what a small model has it depend on are its own steps."""
+    if len(planned.tasks) != 1:
+        return planned
+    return msgspec.structs.replace(planned, tasks=(msgspec.structs.replace(planned.tasks[0], depends_on=()),))
+
+
+def _plan_of(given: Planned, job: Job, message: MakePlan) -> Said:
+    planned, job_id, round_ = _meant(given), message.record.job_id, message.round
     if wrong := _wrong(planned, job):
         error = ErrorRecord("no_plan", f"the Architect's last plan will not do: {wrong}", "say more in the request")
         return PlanFailed(job_id, round_, error)

@@ -129,7 +129,7 @@ async def test_plans_that_will_not_do_go_back_to_the_architect(world):
         architect=[
             plan(),
             plan(TASK, TASK),
-            plan({**TASK, "depends_on": ["nothing"]}),
+            plan({**TASK, "depends_on": ["nothing"]}, {**TASK, "name": "b"}),
             plan({**TASK, "depends_on": ["b"]}, {**TASK, "name": "b", "depends_on": ["add_total"]}),
             plan({**TASK, "name": "Add Total"}),
             plan(TASK, question="really?"),
@@ -143,6 +143,14 @@ async def test_plans_that_will_not_do_go_back_to_the_architect(world):
     assert '"nothing"' in told[2]
     assert "cycle" in told[3] or "circle" in told[3] or "each other" in told[3]
     assert "either tasks or a question" in told[5]
+
+
+async def test_a_task_that_is_alone_waits_for_none(world):
+    """Small models have it depend on what they did to plan it."""
+    task = {**TASK, "depends_on": ["read_file", "add_total"]}
+    await world.submit({"approval": "auto"}, architect=[call("finish", summary="x", tasks=[task])])
+    await world.succeed("add_total")
+    assert (await world.ended()).status is JobState.SUCCEEDED
 
 
 async def test_a_job_is_cancelled_while_it_is_planned(world):
