@@ -183,13 +183,16 @@ class Tables:
         self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event]
     ) -> Committed:
         """See Journal.finish_step."""
-        begun = self.steps(agent, message_id).get(name, StepRecord(name))
+        begun = self._steps("AND name = ?", agent, message_id, name).get(name, StepRecord(name))
         self._put(STEPS, str(agent), message_id, name, begun.before, 1, after, result, begun.trace)
         return self.add_events(events)
 
     def steps(self, agent: Address, message_id: str) -> dict[str, StepRecord]:
         """See Journal.steps."""
-        rows = self.rows(STEPS, "WHERE agent = ? AND message = ? ORDER BY number", str(agent), message_id)
+        return self._steps("ORDER BY number", agent, message_id)
+
+    def _steps(self, which: str, agent: Address, message_id: str, *more: str) -> dict[str, StepRecord]:
+        rows = self.rows(STEPS, f"WHERE agent = ? AND message = ? {which}", str(agent), message_id, *more)
         return {
             name: StepRecord(name, before, bool(finished), after, result, trace)
             for _, _, name, before, finished, after, result, trace in rows
