@@ -122,11 +122,8 @@ async def think_as(
             return Answer(f"it was refused: {refused}", failed=True, denied="hook")
 
     async def checked(result: ResultT) -> str:
-        if check is None:
-            return ""
-        worker.changed()
         # What is looked at may be another thing by the time that the handler is run again.
-        return await ctx.step("check", check, result, result=str)
+        return await ctx.step("check", check, result, result=str) if check is not None else ""
 
     async def begin_anew(pause: Pause) -> str:
         nonlocal until

@@ -40,24 +40,6 @@ class Waived(Exception):
     """A person lets the work pass without this check."""
 
 
-class _Saves:
-    """What one piece of work has saved of its worktree: anew only when something may have changed it. What a person
-    changes there by hand in between is saved with the next."""
-
-    def __init__(self) -> None:
-        self._tree = ""
-
-    def outdated(self) -> None:
-        """The worktree is another than when it was saved."""
-        self._tree = ""
-
-    async def save(self, workspace: Workspace, task: str) -> str:
-        """See Workspace.save."""
-        if not self._tree:
-            self._tree = await workspace.save(task)
-        return self._tree
-
-
 class Working(Conversant[None]):
     """Runs its work as a task of its own, so that it can be cancelled while the handler waits for it."""
 
@@ -66,7 +48,6 @@ class Working(Conversant[None]):
     def __init__(self) -> None:
         self._task: asyncio.Task[Any] | None = None
         self._stopped_attempt = 0
-        self._saves = _Saves()
 
     async def stop_attempt(self, attempt: int) -> None:
         """Cancel what runs and return when it has ended; later mail of the attempt is ignored."""
@@ -82,7 +63,6 @@ class Working(Conversant[None]):
         if reason := self._called_off(brief):
             doing.close()
             raise reason
-        self._saves.outdated()
         task = self._task = asyncio.create_task(doing, name=f"work of {brief.session}/{self.role}/{brief.task}")
         try:
             return await task
@@ -162,16 +142,8 @@ class Working(Conversant[None]):
             finally:
                 timer.cancel()
 
-        def changing() -> Awaitable[ResultT]:
-            self._saves.outdated()
-            return doing()
-
-        mark = functools.partial(self._saves.save, workspace, brief.task)
-        return await ctx.step(name, changing, mark=mark, undo=undo, within=in_turn, result=result)
-
-    def changed(self) -> None:
-        """The worktree may have changed otherwise than by a tool."""
-        self._saves.outdated()
+        mark = functools.partial(workspace.save, brief.task)
+        return await ctx.step(name, doing, mark=mark, undo=undo, within=in_turn, result=result)
 
 
 class Worker(Working):

@@ -53,6 +53,7 @@ class Git:
         """``index`` stands in for the worktree's own index, which then stays as it is."""
         self.directory = directory
         self.git_dir = git_dir
+        self.has_other_index = index is not None
         self._environment = {} if index is None else {"GIT_INDEX_FILE": str(index)}
         self._where = () if git_dir is None else (f"--git-dir={git_dir}", f"--work-tree={directory}")
 

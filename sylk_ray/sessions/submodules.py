@@ -24,13 +24,14 @@ _KEPT = 256
 async def submodules_of(git: Git) -> Mapping[str, str]:
     """The submodules in the index, and the commit that each is at. An index of a worktree that is as it was is not
     looked into again."""
-    if git.git_dir is None:
+    if git.git_dir is None or git.has_other_index:
         return await _submodules_of(git)
     index = git.git_dir / "index"
     is_now = _identity(index)
     was, found = _KNOWN.get(index, ((), {}))
     if is_now != was:
         found = await _submodules_of(git)
+        _KNOWN.pop(index, None)
         _KNOWN[index] = is_now, found
         if len(_KNOWN) > _KEPT:
             del _KNOWN[next(iter(_KNOWN))]

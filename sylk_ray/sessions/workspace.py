@@ -16,6 +16,7 @@ from sylk_ray.errors import InputError
 from sylk_ray.sessions.changes import Change, parse_diff
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.git import Git, GitFailed, repository_lock
+from sylk_ray.sessions.saves import Saves, looks_of
 from sylk_ray.sessions.submodules import fill_submodules, refuse_nested_repositories, submodules_of
 from sylk_ray.tools.files import is_binary
 from sylk_ray.tools.paths import CACHES
@@ -29,6 +30,7 @@ _NEVER_COMMITTED = "".join(f"{glob}\n" for glob in CACHES)
 
 _COMMON: dict[Path, Path] = {}
 """Of repositories that this process has worked in."""
+_SAVES = Saves()
 
 
 class Plan(NamedTuple):
@@ -125,12 +127,20 @@ class Workspace:
         as they are. For ``restore``. Two are made with every tool that runs: each program of it counts."""
         git = await self._git_of(task)
         assert git.git_dir is not None
+        looks = await asyncio.to_thread(looks_of, git.directory, git.git_dir / "index")
+        tree = _SAVES.of(git.directory, looks)
+        if tree is None:
+            tree = await self._saved(git, git.git_dir)
+            _SAVES.keep(git.directory, looks, tree)
+        return tree
+
+    async def _saved(self, git: Git, git_dir: Path) -> str:
         submodules = await submodules_of(git)
-        index = git.git_dir / f"index.saved-{secrets.token_hex(4)}"
+        index = git_dir / f"index.saved-{secrets.token_hex(4)}"
         # Begun anew each time, with the times of the worktree's own: what an earlier save has taken for a repository of
         # its own would be looked into, and its configuration obeyed, outside of any sandbox.
-        await asyncio.to_thread(shutil.copy2, git.git_dir / "index", index)
-        aside = Git(git.directory, git.git_dir, index=index)
+        await asyncio.to_thread(shutil.copy2, git_dir / "index", index)
+        aside = Git(git.directory, git_dir, index=index)
         try:
             left_out = [f":(exclude,top,literal){path}" for path in submodules]
             await aside.run("add", "--all", "--", ".", *left_out)

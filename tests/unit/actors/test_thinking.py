@@ -26,6 +26,7 @@ from sylk_ray.pipelines.asking import TellEngineer
 from sylk_ray.pipelines.brief import Assignment, Brief
 from sylk_ray.pipelines.messages import MergeWork, PipelineFailed, StartPipeline
 from sylk_ray.runtime import Host, LocalTransport, MemoryJournals, Roles, SessionBinding, SystemClock
+from sylk_ray.sessions.git import Git
 from sylk_ray.sessions.workspace import Workspace
 from sylk_ray.thinking import Answer, Toolbox
 from tests.models import ModelServer, RoleScript, call
@@ -428,19 +429,23 @@ async def test_an_engineer_that_dies_goes_on_where_it_was_and_asks_nothing_again
 
 
 async def test_a_change_that_was_cut_off_is_undone_and_made_anew(world, monkeypatch):
-    """To what the change before it has left, which is not saved twice."""
-    use, save = Toolbox.use, Workspace.save
+    """To what was there before it: what the change before has left, which is not saved twice, and what others have made
+    since, a person or a hook."""
+    use, save = Toolbox.use, Workspace._saved
     begun: list[str] = []
-    saves: list[str] = []
+    saves: list[Path] = []
+    worktree = world.workspace.directory.worktree("a")
 
-    async def counted(workspace: Workspace, task: str) -> str:
-        saves.append(task)
-        return await save(workspace, task)
+    async def counted(workspace: Workspace, git: Git, git_dir: Path) -> str:
+        saves.append(git_dir)
+        return await save(workspace, git, git_dir)
 
     async def dying(toolbox: Toolbox, tool: str, arguments: Mapping[str, Any]) -> Answer:
         answer = await use(toolbox, tool, arguments)
         begun.append(tool)
-        if begun == ["write_file", "edit_file", "read_file", "edit_file"]:
+        if len(begun) == 4:
+            (worktree / "by_person.py").write_text("x = 1\n")
+        if len(begun) == 5:
             slot = world.host._slots.pop(PIPELINE.beside("engineer"))
             for task in slot.tasks():
                 task.cancel()
@@ -448,17 +453,18 @@ async def test_a_change_that_was_cut_off_is_undone_and_made_anew(world, monkeypa
             await asyncio.Event().wait()
         return answer
 
-    monkeypatch.setattr(Workspace, "save", counted)
+    monkeypatch.setattr(Workspace, "_saved", counted)
     monkeypatch.setattr(Toolbox, "use", dying)
-    edits = [call("edit_file", path="total.py", old=f"sum(v{'x' * n}", new=f"sum(v{'x' * n}x") for n in (0, 1)]
+    edits = [call("edit_file", path="total.py", old=f"sum(v{'x' * n}", new=f"sum(v{'x' * n}x") for n in range(3)]
     looks = call("read_file", path="total.py")
     brief = world.brief("prompt: Write total.py.\n    review: false\n    write_tests: false")
-    merge = await world.run(brief, engineer=[WRITTEN, edits[0], looks, edits[1], DONE])
-    assert world.file(merge, "total.py").endswith("sum(vxxalues)")
-    assert begun == ["write_file", "edit_file", "read_file", "edit_file", "edit_file"]
-    # Before the first, after each, and for the look at what has come of it.
-    assert len(saves) == 1 + 3 + 1
-    assert len(world.script.requests("engineer")) == 5
+    merge = await world.run(brief, engineer=[WRITTEN, edits[0], edits[1], looks, edits[2], DONE])
+    assert world.file(merge, "total.py").endswith("sum(vxxxalues)")
+    assert world.file(merge, "by_person.py") == "x = 1"
+    assert begun == ["write_file", "edit_file", "edit_file", "read_file", "edit_file", "edit_file"]
+    # Before the first, after each of the four, and what the person made.
+    assert len(saves) == 1 + 4 + 1
+    assert len(world.script.requests("engineer")) == 6
 
 
 async def test_what_a_tester_has_not_run_is_run_and_what_fails_is_told_to_it_once(world):
