@@ -64,9 +64,9 @@ def _above() -> Path | None:
     if os.geteuid() != 0:
         return None
     for above in _candidates():
-        if not (above / "cgroup.procs").exists():
-            continue  # of a hierarchy that is not mounted there
         with suppress(OSError):
+            if not (above / "cgroup.procs").exists():
+                continue  # of a hierarchy that is not mounted there
             for left in above.glob(f"{_PREFIX}*-*"):
                 if not Path("/proc", left.name.removeprefix(_PREFIX).partition("-")[0]).exists():
                     with suppress(OSError):

@@ -36,6 +36,7 @@ PREFIX = "sylk-confine: "
 PYTHON = "--python"
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+CAPABILITY_VERSION_3 = 0x20080522
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
 # Of root's powers, those that reach around a file system sandbox: SYS_MODULE, SYS_RAWIO, SYS_PTRACE,
 # SYS_ADMIN, SYS_BOOT, SYS_TIME, MKNOD, MAC_OVERRIDE, MAC_ADMIN, SYSLOG, PERFMON, BPF, CHECKPOINT_RESTORE.
@@ -192,6 +193,19 @@ def give_up_privileges() -> None:
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set no_new_privs")
 
 
+def give_up_held_privileges() -> None:
+    """Now, what the start of another program would take: all that it would have been refused."""
+    header = little(CAPABILITY_VERSION_3, 4) + little(0, 4)
+    held = ctypes.create_string_buffer(24)
+    checked(libc.capget(header, held), "get the capabilities")
+    kept = (1 << 64) - 1 if os.geteuid() == 0 else 0
+    for capability in DROPPED_CAPABILITIES:
+        kept &= ~(1 << capability)
+    words = [int.from_bytes(held.raw[at : at + 4], sys.byteorder) for at in range(0, 24, 4)]
+    left = (word & (kept >> (32 * (at // 3))) & 0xFFFFFFFF for at, word in enumerate(words))
+    checked(libc.capset(header, b"".join(little(word, 4) for word in left)), "give up capabilities")
+
+
 def die_with(parent: int, number: int) -> None:
     checked(libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0), "set the parent death signal")
     if os.getppid() != parent:
@@ -248,6 +262,8 @@ def become(program: "list[str]", options: "list[str]", supervisor: int) -> int:
     try:
         os.setpgid(0, 0)
         confine(options)
+        if PYTHON in options:
+            give_up_held_privileges()
         die_with(supervisor, signal.SIGKILL)  # last: a change of credentials clears it
     except (OSError, ValueError) as error:
         os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
@@ -256,6 +272,7 @@ def become(program: "list[str]", options: "list[str]", supervisor: int) -> int:
         signal.signal(ignored_by_python, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ASKED_BY)
     if PYTHON in options:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         return run(program[0])
     try:
         os.execvp(program[0], program)
@@ -269,6 +286,11 @@ def run(text: str) -> int:
     """Without the start of another Python, which takes longer than most of what such programs do."""
     try:
         exec(compile(text, "<program>", "exec"), {"__name__": "__main__"})
+    except SystemExit as ended:
+        if ended.code is None or isinstance(ended.code, int):
+            return ended.code or 0
+        sys.stderr.write(f"{ended.code}\n")
+        return 1
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
         return 1

@@ -7,7 +7,9 @@ person who runs the host sets ``SYLK_UNCONFINED=1``; then what does work is stil
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -139,9 +141,27 @@ def _granted(path: Path, worktree: Path, what: Literal["read", "write"]) -> Path
     return real
 
 
-@functools.cache
 def _launcher() -> tuple[str, ...]:
     """The Python that an environment was made of starts faster than the environment's, and what is compiled already
     faster still: some 8 of 28 ms."""
-    program = next((each for each in (confine.__cached__, confine.__file__) if Path(each).exists()), confine.__file__)
-    return (os.path.realpath(sys.executable), "-I", "-S", program)
+    source = Path(confine.__file__)
+    return (_python(), "-I", "-S", str(compiled_of(source) or source))
+
+
+@functools.cache
+def _python() -> str:
+    return os.path.realpath(sys.executable)
+
+
+def compiled_of(source: Path) -> Path | None:
+    """What import has compiled of it, if that is of this very text: started by itself, nobody else compares. Asked each
+    time, for it may go, and another text may come. (The file's head: Python, Lib/importlib/_bootstrap_external.py.)"""
+    try:
+        compiled = Path(importlib.util.cache_from_source(str(source)))
+        with compiled.open("rb") as file:
+            head = file.read(16)
+        status = source.stat()
+    except (OSError, NotImplementedError):
+        return None
+    of = struct.pack("<3I", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
+    return compiled if head == importlib.util.MAGIC_NUMBER + of else None

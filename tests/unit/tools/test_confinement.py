@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,8 @@ import pytest
 
 from sylk_ray.errors import InputError
 from sylk_ray.tools import Confinement, ConfinementUnavailable, ToolContext, confine, confinement
-from sylk_ray.tools.confine import handled_rights
+from sylk_ray.tools.confine import handled_rights, join
+from sylk_ray.tools.confinement import compiled_of
 from sylk_ray.tools.specs import Sandbox
 
 from .conftest import MakeContext
@@ -229,6 +231,47 @@ def test_the_text_of_a_program_is_run_within_the_same_bounds() -> None:
         done = launched("--python", "--", text)
     assert (done.returncode, done.stdout) == (1, "[1]\n")
     assert done.stderr.splitlines()[-1] == f"PermissionError: [Errno 13] Permission denied: {secret.name!r}"
+
+
+@pytest.mark.parametrize("user", [None, 54321] if os.geteuid() == 0 else [None])
+def test_the_text_of_a_program_has_no_more_powers_than_a_program(user: int | None) -> None:
+    told = "/proc/self/status"
+    text = f"print(*(line for line in open({told!r}) if line.startswith('Cap')), sep='', end='')"
+    by_text = launched("--isolate", "--read=/proc", "--python", "--", text, user=user)
+    by_program = launched("--isolate", "--read=/proc", "--", "/bin/grep", "^Cap", told, user=user)
+    assert by_text.stdout == by_program.stdout
+    assert len(by_text.stdout.splitlines()) == 5
+
+
+@pytest.mark.parametrize(("ending", "code"), [("sys.exit()", 0), ("sys.exit(3)", 3), ("sys.exit('no')", 1)])
+def test_the_text_of_a_program_ends_as_it_says(ending: str, code: int) -> None:
+    done = launched("--python", "--", f"import sys; print('said'); {ending}")
+    assert (done.returncode, done.stdout, done.stderr) == (code, "said\n", "no\n" if code == 1 else "")
+
+
+def test_what_was_compiled_of_another_text_is_not_started(tmp_path: Path) -> None:
+    source = tmp_path / "program.py"
+    source.write_text("print(1)\n")
+    assert compiled_of(source) is None
+    compiled = Path(py_compile.compile(str(source), doraise=True))
+    assert compiled_of(source) == compiled
+    source.write_text("print(12)\n")
+    assert compiled_of(source) is None
+    py_compile.compile(str(source), doraise=True)
+    compiled.write_bytes(compiled.read_bytes()[:9])
+    assert compiled_of(source) is None
+    py_compile.compile(str(source), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    assert compiled_of(source) is None
+
+
+@pytest.mark.parametrize("there", [("tasks", "cgroup.procs"), ("cgroup.procs",)])
+def test_a_control_group_is_joined_as_a_thread_where_that_is_cheaper(tmp_path: Path, there: tuple[str, ...]) -> None:
+    for name in there:
+        (tmp_path / name).write_text("")
+    join(str(tmp_path))
+    assert [name for name in there if (tmp_path / name).read_text() == "0"] == [there[0]]
+    with pytest.raises(FileNotFoundError, match="is no control group"):
+        join(str(tmp_path / "gone"))
 
 
 def test_what_the_kernel_does_not_take_for_a_grant_is_told() -> None:
