@@ -7,6 +7,7 @@ import asyncio
 import functools
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sylk_ray.errors import InputError, SylkError
@@ -19,20 +20,25 @@ from sylk_ray.tools.context import ending_with
 
 PATIENCE_S = 20.0
 AT_ONCE_BYTES, AT_ONCE_FILES = 1 << 20, 500
-"""That are looked through here, in some 10 ms; of more, a process has the time."""
+"""That are looked through here; of more, a process has the time."""
 PLAIN = 100
 """Characters of an expression that is looked for here."""
+HELD_UP = 1_000_000
+"""Characters of the expression times those of a line: one line holds everything else up, by some 10 ms at the worst."""
 _ESCAPED = re.compile(r"\\[^\d]")
 _CHOOSES = re.compile(r"[*+?{(\\]")
 """What makes an expression try one way after another: repetition, groups, and what refers to them."""
+_thread = ThreadPoolExecutor(1, thread_name_prefix="search")
+"""One at a time: expressions do not run beside each other."""
 
 
 async def lines_matching(tools: ToolContext, pattern: str, paths: Sequence[str]) -> list[str]:
-    """``path:line: text`` of the first hundred, in files of the worktree; no others are read, whatever has become of
-    them since they were found. Raises InputError when it takes longer than ``PATIENCE_S``, ActionFailed when it did
-    not look to the end, and ConfinementUnavailable."""
+    """``path:line: text`` of the first hundred, in files of the worktree. What has become no file of it since they were
+    found is passed over. Raises InputError when it takes longer than ``PATIENCE_S``, ActionFailed when it did not look
+    to the end, and ConfinementUnavailable."""
     if is_plain(pattern) and len(paths) <= AT_ONCE_FILES:
-        found = await asyncio.to_thread(_looked_for, tools.worktree, pattern, paths)
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(_thread, _looked_for, tools.worktree, pattern, paths)
         if found is not None:
             return found
     return await _by_a_process(tools, pattern, paths)
@@ -49,26 +55,34 @@ class _TooMuch(Exception):
 
 def _looked_for(worktree: Path, pattern: str, paths: Sequence[str]) -> list[str] | None:
     """None when there is too much to look through. Blocks."""
-    left = AT_ONCE_BYTES
+    longest = HELD_UP // max(1, len(pattern))
 
     def read(name: str) -> bytes | None:
-        nonlocal left
         try:
-            size = (worktree / name).lstat().st_size
-            data = read_beneath(worktree, name, matching.LARGEST) if size <= left else None
+            data = read_beneath(worktree, name, matching.LARGEST)
         except (OSError, SylkError):
             return None
-        if data is None:
+        if max(map(len, data.split(b"\n"))) > longest:
             raise _TooMuch
-        left -= len(data)
         return data
 
+    if sum(_size(worktree / name) for name in paths) > AT_ONCE_BYTES:
+        return None
     try:
-        # With what a stranger names a file, a line is no text for sure: as the process writes it, so it is here.
+        # A name need not be text: as the process writes it, so it is told here.
         lines = matching.matching(re.compile(pattern), paths, read)
         return [line.encode("utf-8", "replace").decode() for line in lines]
     except _TooMuch:
         return None
+
+
+def _size(path: Path) -> int:
+    """What there is to read in it; in what is too large, or gone, nothing."""
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return 0
+    return size if size <= matching.LARGEST else 0
 
 
 async def _by_a_process(tools: ToolContext, pattern: str, paths: Sequence[str]) -> list[str]:
@@ -93,7 +107,7 @@ async def _by_a_process(tools: ToolContext, pattern: str, paths: Sequence[str]) 
             f"looking for {pattern!r} ended with exit code {done.returncode}{ending_with(said)}",
             hint="Look in fewer files, or for something simpler.",
         )
-    return done.stdout.decode("utf-8", "replace").splitlines()
+    return done.stdout.decode("utf-8", "replace").split("\n")[:-1]
 
 
 @functools.cache

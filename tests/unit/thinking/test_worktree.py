@@ -205,12 +205,32 @@ async def test_a_process_finds_the_same(context, worktree, tmp_path, monkeypatch
     (tmp_path / "secret").write_text("total\n")
     (worktree / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(worktree / "pipe")
-    names = [*files, "link", "gone", "folder"]
-    here = await searching.lines_matching(context, "total", [*names, "pipe"])
+    (worktree / "within").symlink_to("folder/../a.py")
+    (worktree / "system").symlink_to("/etc/services")
+    (worktree / "large").write_bytes(b"total\n" * 800_000)
+    names = ["within", "system", "large", *files, "link", "gone", "folder", "pipe"]
+    here = await searching.lines_matching(context, "total|tcp", names)
+    assert here[:2] == ["within:1: total = 1", "within:3: subtotal = 2"]
+    del here[:2]
     assert here[:3] == ["a.py:1: total = 1", "a.py:3: subtotal = 2", "latin.txt:1: total \ufffd"]
-    assert (here[-1], len(here)) == ("... and more: ask more narrowly", 101)
+    assert (here[-1], len(here)) == ("... and more: ask more narrowly", 99)
     monkeypatch.setattr(searching, "AT_ONCE_BYTES", 8)
-    assert "\n".join(await searching.lines_matching(context, "total", names)) == "\n".join(here)
+    there = await searching.lines_matching(context, "total|tcp", names)
+    assert "\n".join(there[2:]) == "\n".join(here)
+
+
+async def test_a_long_line_is_looked_through_by_a_process(context, worktree, monkeypatch):
+    (worktree / "min.js").write_text("x" * 20_000 + "\n")
+    asked: list[str] = []
+
+    async def by_a_process(tools: Any, pattern: str, paths: Any) -> list[str]:
+        asked.append(pattern)
+        return []
+
+    monkeypatch.setattr(searching, "_by_a_process", by_a_process)
+    for length in (10, 50, 51, 90):
+        await searching.lines_matching(context, "y" * length, ["min.js"])
+    assert [len(each) for each in asked] == [51, 90]
 
 
 async def test_a_command_runs_in_the_worktree_and_writes_nowhere_else(use, worktree, tmp_path):
