@@ -174,8 +174,20 @@ class Architect(Working):
             await ctx.tell(_orchestrator(ctx), CreatePipelineWithState(message.handoff))
 
     async def _think(self, brief: Brief, job: Job, message: MakePlan, ctx: Context) -> Planned:
+        forgotten: set[str] = set()
+
         async def check(planned: Planned) -> str:
-            return _wrong(_meant(planned), job)
+            """What a task that is alone depends on may be another that was forgotten: it is asked about once."""
+            meant = _meant(planned)
+            alone = meant != planned
+            missing = set(planned.tasks[0].depends_on) - {planned.tasks[0].name} if alone else set[str]()
+            if missing - forgotten:
+                forgotten.update(missing)
+                return (
+                    f"{planned.tasks[0].name} depends on {min(missing)}, which is no task of this plan: plan that as "
+                    "well if it has to be done, and leave depends_on out if it has not"
+                )
+            return _wrong(meant, job)
 
         def matter(known: str) -> Matter[Planned]:
             return Matter(

@@ -145,12 +145,14 @@ async def test_plans_that_will_not_do_go_back_to_the_architect(world):
     assert "either tasks or a question" in told[5]
 
 
-async def test_a_task_that_is_alone_waits_for_none(world):
+async def test_a_task_that_is_alone_is_asked_once_whether_another_was_forgotten_and_then_waits_for_none(world):
     """Small models have it depend on what they did to plan it."""
-    task = {**TASK, "depends_on": ["read_file", "add_total"]}
-    await world.submit({"approval": "auto"}, architect=[call("finish", summary="x", tasks=[task])])
+    plan = call("finish", summary="x", tasks=[{**TASK, "depends_on": ["read_file", "add_total"]}])
+    await world.submit({"approval": "auto"}, architect=[plan, plan])
     await world.succeed("add_total")
     assert (await world.ended()).status is JobState.SUCCEEDED
+    (told,) = world.script.told("architect", 2)
+    assert "add_total depends on read_file, which is no task of this plan" in told
 
 
 async def test_a_job_is_cancelled_while_it_is_planned(world):
