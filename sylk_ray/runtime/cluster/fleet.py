@@ -74,6 +74,8 @@ class Fleet(Agent[None]):
         self._own = OwnCells(self._factory, settings, self._began)
         self._shared = SharedCells(self._factory, ctx.clock, began=self._began, died=self._cell_died)
         self._opened: set[tuple[str, str]] = set()
+        self._bereft: Counter[str] = Counter()
+        """Of a session, the deaths of cells that it waits to be brought back from."""
         self._deaths: defaultdict[str, Restarts] = defaultdict(
             lambda: Restarts(RestartPolicy(most=settings.session_restarts, within_s=60.0, first_s=0.0))
         )
@@ -115,6 +117,7 @@ class Fleet(Agent[None]):
         for binding, groups in inheritance.sessions():
             self._bindings[binding.session] = binding
             if binding.router_cell not in self._cells:
+                self._bereft[binding.session] += 1
                 self._soon(self._rehouse(binding.session, binding.router_cell, "it died with the fleet"))
             if self._density == "packed":
                 self._packing.restore(binding.session, binding.router_cell, groups)
@@ -272,9 +275,11 @@ class Fleet(Agent[None]):
             try:
                 await home.call("open_session", binding)
             except ActorDiedError as problem:
+                # It died since the watch looked last.
                 if self._density != "packed":
+                    await self._cell_died(home, told(problem))
                     raise CellLost(f"{home.cell} died before session {session} was opened on it") from problem
-                # It died since the watch looked last. Nothing of this session was on it, so another will do.
+                # Nothing of this session was on it, so another will do.
                 self._opened.discard((home.cell, session))
                 await self._cell_died(home, told(problem))
                 continue
@@ -351,6 +356,7 @@ class Fleet(Agent[None]):
         await asyncio.gather(*(other.call("peer_lost", cell, timeout=5) for other in others), return_exceptions=True)
         await self._tell_guide(CellDied(cell, sorted(sessions)))
         for session in sorted(sessions):
+            self._bereft[session] += 1
             self._soon(self._rehouse(session, cell, why))
         if shared:
             self._soon(self._shared.replace(shared))
@@ -360,6 +366,10 @@ class Fleet(Agent[None]):
         all mail sent again that waits. What stands in the way (a full disk, a cell that does not answer) is waited
         for: it is tried ``again`` until it goes well, or the session is closed."""
         async with self._turns.of(session):
+            if not again:
+                self._bereft -= Counter([session])
+            elif self._bereft[session]:
+                return  # another of its cells has died since: that counts first, and then brings back all
             binding = self._bindings.get(session)
             if binding is None:
                 return
