@@ -214,7 +214,7 @@ def die_with(parent: int, number: int) -> None:
 
 def confine(options: "list[str]") -> None:
     paths: dict[str, list[str]] = {"--write": [], "--read": [], "--hide": []}
-    landlock, isolate = False, False
+    landlock, isolate, python = False, False, False
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for option in options:
         name, _, value = option.partition("=")
@@ -231,11 +231,15 @@ def confine(options: "list[str]") -> None:
             isolate = True
         elif name == "--landlock":
             landlock = True
-        elif name not in ("--parent", PYTHON):
+        elif name == PYTHON:
+            python = True
+        elif name != "--parent":
             raise ValueError(f"unknown option {option}")
     if isolate:
         isolate_network()
     give_up_privileges()
+    if python:
+        give_up_held_privileges()
     if landlock:
         restrict_files(paths["--write"], paths["--read"], paths["--hide"], isolate)
 
@@ -262,8 +266,6 @@ def become(program: "list[str]", options: "list[str]", supervisor: int) -> int:
     try:
         os.setpgid(0, 0)
         confine(options)
-        if PYTHON in options:
-            give_up_held_privileges()
         die_with(supervisor, signal.SIGKILL)  # last: a change of credentials clears it
     except (OSError, ValueError) as error:
         os.write(2, f"{PREFIX}{error}\n".encode(errors="surrogateescape"))
@@ -414,7 +416,12 @@ def main(arguments: "list[str]") -> int:
     return end_as(outlive(child, parent))
 
 
-if __name__ == "__main__":
+def start() -> None:
+    """As the command line says; nothing is left to tidy up."""
     code = main(sys.argv[1:])
     sys.stdout.flush()
-    os._exit(code)  # nothing is left to tidy up
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    start()

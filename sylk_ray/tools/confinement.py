@@ -7,9 +7,7 @@ person who runs the host sets ``SYLK_UNCONFINED=1``; then what does work is stil
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
-import struct
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -52,7 +50,7 @@ class Launch:
 @functools.cache
 def confinement() -> Confinement:
     """Try, once a process, what the kernel allows. Takes some 30 ms; blocks."""
-    command = [*_launcher(), "--probe"]
+    command = [*launcher(), "--probe"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -100,7 +98,7 @@ def confined(
         options.append("--landlock")
         for option, paths in (("write", writable), ("read", only_read), ("hide", hidden())):
             options += [f"--{option}={path}" for path in paths]
-    return Launch((*_launcher(), *options, "--", *program), allowed)
+    return Launch((*launcher(), *options, "--", *program), allowed)
 
 
 def raise_for_start(exit_code: int, output: str, program: str) -> None:
@@ -141,27 +139,9 @@ def _granted(path: Path, worktree: Path, what: Literal["read", "write"]) -> Path
     return real
 
 
-def _launcher() -> tuple[str, ...]:
-    """The Python that an environment was made of starts faster than the environment's, and what is compiled already
-    faster still: some 8 of 28 ms."""
-    source = Path(confine.__file__)
-    return (_python(), "-I", "-S", str(compiled_of(source) or source))
-
-
 @functools.cache
-def _python() -> str:
-    return os.path.realpath(sys.executable)
-
-
-def compiled_of(source: Path) -> Path | None:
-    """What import has compiled of it, if that is of this very text: started by itself, nobody else compares. Asked each
-    time, for it may go, and another text may come. (The file's head: Python, Lib/importlib/_bootstrap_external.py.)"""
-    try:
-        compiled = Path(importlib.util.cache_from_source(str(source)))
-        with compiled.open("rb") as file:
-            head = file.read(16)
-        status = source.stat()
-    except (OSError, NotImplementedError):
-        return None
-    of = struct.pack("<3I", 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
-    return compiled if head == importlib.util.MAGIC_NUMBER + of else None
+def launcher() -> tuple[str, ...]:
+    """What starts ``confine``. The Python that an environment was made of starts faster than its own, and what
+    is imported need not be compiled each time, unless it is another text: some 8 of 28 ms."""
+    text = f"import sys; sys.path.append({str(Path(confine.__file__).parent)!r}); import confine; confine.start()"
+    return (os.path.realpath(sys.executable), "-I", "-S", "-c", text)

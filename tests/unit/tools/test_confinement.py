@@ -12,7 +12,7 @@ import pytest
 from sylk_ray.errors import InputError
 from sylk_ray.tools import Confinement, ConfinementUnavailable, ToolContext, confine, confinement
 from sylk_ray.tools.confine import handled_rights, join
-from sylk_ray.tools.confinement import compiled_of
+from sylk_ray.tools.confinement import launcher
 from sylk_ray.tools.specs import Sandbox
 
 from .conftest import MakeContext
@@ -249,19 +249,23 @@ def test_the_text_of_a_program_ends_as_it_says(ending: str, code: int) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (code, "said\n", "no\n" if code == 1 else "")
 
 
-def test_what_was_compiled_of_another_text_is_not_started(tmp_path: Path) -> None:
-    source = tmp_path / "program.py"
-    source.write_text("print(1)\n")
-    assert compiled_of(source) is None
-    compiled = Path(py_compile.compile(str(source), doraise=True))
-    assert compiled_of(source) == compiled
-    source.write_text("print(12)\n")
-    assert compiled_of(source) is None
-    py_compile.compile(str(source), doraise=True)
-    compiled.write_bytes(compiled.read_bytes()[:9])
-    assert compiled_of(source) is None
-    py_compile.compile(str(source), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
-    assert compiled_of(source) is None
+def test_what_was_compiled_of_another_text_is_not_started(
+    context: ToolContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A launcher that confines less, say, and was replaced."""
+    here = tmp_path / "confine.py"
+    here.write_text("def start():\n    print('of yesterday')\n")
+    py_compile.compile(str(here), doraise=True)
+    confinement()
+    monkeypatch.setattr(confine, "__file__", str(here))
+    for text, said in (("", "of yesterday"), (Path(confine.__spec__.origin or "").read_text(), "of today")):
+        here.write_text(text or here.read_text())
+        launcher.cache_clear()
+        command = context.confined(["/bin/echo", "of today"])
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == said
+    monkeypatch.undo()
+    launcher.cache_clear()
 
 
 @pytest.mark.parametrize("there", [("tasks", "cgroup.procs"), ("cgroup.procs",)])
