@@ -174,20 +174,17 @@ class Architect(Working):
             await ctx.tell(_orchestrator(ctx), CreatePipelineWithState(message.handoff))
 
     async def _think(self, brief: Brief, job: Job, message: MakePlan, ctx: Context) -> Planned:
-        forgotten: set[str] = set()
+        asked: set[str] = set()
 
         async def check(planned: Planned) -> str:
             """What a task that is alone depends on may be another that was forgotten: it is asked about once."""
-            meant = _meant(planned)
-            alone = meant != planned
-            missing = set(planned.tasks[0].depends_on) - {planned.tasks[0].name} if alone else set[str]()
-            if missing - forgotten:
-                forgotten.update(missing)
+            if forgotten := _forgotten(planned) - asked:
+                asked.update(forgotten)
                 return (
-                    f"{planned.tasks[0].name} depends on {min(missing)}, which is no task of this plan: plan that as "
+                    f"{planned.tasks[0].name} depends on {min(forgotten)}, which is no task of this plan: plan that as "
                     "well if it has to be done, and leave depends_on out if it has not"
                 )
-            return _wrong(meant, job)
+            return _wrong(_meant(planned), job)
 
         def matter(known: str) -> Matter[Planned]:
             return Matter(
@@ -291,6 +288,11 @@ class Architect(Working):
 
 def _orchestrator(ctx: Context) -> Address:
     return ctx.address.beside("orchestrator", "main")
+
+
+def _forgotten(planned: Planned) -> set[str]:
+    """What a task that is alone depends on."""
+    return set(planned.tasks[0].depends_on) - {planned.tasks[0].name} if len(planned.tasks) == 1 else set()
 
 
 def _meant(planned: Planned) -> Planned:

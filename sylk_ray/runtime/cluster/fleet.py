@@ -276,13 +276,13 @@ class Fleet(Agent[None]):
                 await home.call("open_session", binding)
             except ActorDiedError as problem:
                 # It died since the watch looked last.
-                if self._density != "packed":
-                    await self._cell_died(home, told(problem))
-                    raise CellLost(f"{home.cell} died before session {session} was opened on it") from problem
-                # Nothing of this session was on it, so another will do.
-                self._opened.discard((home.cell, session))
+                packed = self._density == "packed"
+                if packed:  # nothing of this session was on it, so another will do
+                    self._opened.discard((home.cell, session))
                 await self._cell_died(home, told(problem))
-                continue
+                if packed:
+                    continue
+                raise CellLost(f"{home.cell} died before session {session} was opened on it") from problem
             except SylkError:
                 self._opened.discard((home.cell, session))
                 raise
