@@ -12,6 +12,10 @@ import msgspec
 Kind = Literal["function", "type", "file", "any"]
 Status = Literal["found", "no_matches"]
 Thoroughness = Literal["quick", "moderate", "thorough"]
+Elsewhere = Literal["history", "academic"]
+"""The domains beside the code: what was done, and what is known of the world."""
+MemoryKind = Literal["workflow", "decision", "failure", "pattern", "session", "concept"]
+"""``concept`` is of the academic domain, all others are history."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -129,6 +133,56 @@ class Explain(Request, frozen=True, kw_only=True, tag=True):
     root: str
 
 
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was done, decided or found out while a codebase was worked on."""
+
+    id: str
+    """Chosen by who remembers it; the same again takes its place."""
+    domain: Elsewhere
+    kind: MemoryKind
+    title: str
+    text: str
+    session: str
+    task: str = ""
+    at: float = 0.0
+    """Unix time in seconds."""
+
+
+class Remember(Request, frozen=True, kw_only=True, tag=True):
+    """Keep memories of a codebase, and note how far each session's history has been read for them."""
+
+    root: str
+    memories: list[Memory]
+    through: dict[str, int] = {}
+    """The number of the last event by session."""
+
+
+class ReadThrough(Request, frozen=True, kw_only=True, tag=True):
+    """How far each session's history has been read for memories."""
+
+    root: str
+
+
+class Recall(Request, frozen=True, kw_only=True, tag=True):
+    """What was done, or found out, that has to do with a question. A codebase need not be indexed for it."""
+
+    query: str
+    root: str
+    domain: Elsewhere = "history"
+    session: str = ""
+    """Of this session alone; of all that have worked on the codebase when it is empty."""
+    kinds: list[MemoryKind] = []
+    """Empty means any."""
+    k: int = 5
+
+
+class Preflight(Request, frozen=True, kw_only=True, tag=True):
+    """In which domains there seems to be something on a topic, before anything is planned (6.20)."""
+
+    topic: str
+    root: str
+
+
 class Stats(Request, frozen=True, kw_only=True, tag=True):
     """How much is known, and what it costs."""
 
@@ -156,6 +210,10 @@ AnyRequest = (
     | Index
     | Known
     | Forget
+    | Remember
+    | ReadThrough
+    | Recall
+    | Preflight
     | Explain
     | Stats
     | Verify
@@ -327,6 +385,46 @@ class Explained(Answer, frozen=True, kw_only=True, tag=True):
     rule: str
 
 
+class Remembered(Answer, frozen=True, kw_only=True, tag=True):
+    """How many memories were new, or other than before."""
+
+    root: str
+    changed: int
+
+
+class ReadThroughAnswer(Answer, frozen=True, kw_only=True, tag=True):
+    """The number of the last event that was read, by session."""
+
+    root: str
+    through: dict[str, int]
+
+
+class RecallAnswer(Answer, frozen=True, kw_only=True, tag=True):
+    """The memories that have to do with a question most, the best first."""
+
+    query: str
+    status: Status
+    took_ms: float
+    memories: list[Memory]
+    hint: str = ""
+    """What to do when there is nothing."""
+
+
+class DomainCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a domain seems to have something: a no is certain."""
+
+    exists: bool
+    hint: str
+
+
+class PreflightAnswer(Answer, frozen=True, kw_only=True, tag=True):
+    """What a planner can build on."""
+
+    topic: str
+    domains: dict[str, DomainCheck]
+    planning_hints: list[str]
+
+
 class StatsAnswer(Answer, frozen=True, kw_only=True, tag=True):
     """How much is known."""
 
@@ -370,6 +468,10 @@ AnyAnswer = (
     | Indexed
     | KnownAnswer
     | Forgotten
+    | Remembered
+    | ReadThroughAnswer
+    | RecallAnswer
+    | PreflightAnswer
     | Explained
     | StatsAnswer
     | Verified

@@ -14,6 +14,7 @@ from sylk_ray.codebase.errors import NoSuchFile, NoSuchFolder, NotIndexed
 from sylk_ray.codebase.globs import paths_matching
 from sylk_ray.codebase.indexing import STATE, Indexer, Progress
 from sylk_ray.codebase.names import Names, shown_of
+from sylk_ray.codebase.remembering import Memories
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Progressed
 from sylk_ray.codebase.retrieval import Retriever
 from sylk_ray.codebase.selection import Selection
@@ -31,6 +32,7 @@ class CodeService:
     def __init__(self, base: KnowledgeBase) -> None:
         self._base = base
         self._retriever = Retriever(base)
+        self._memories = Memories(base)
         self._indexers: dict[str, Indexer] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
@@ -66,6 +68,14 @@ class CodeService:
                 return ask.KnownAnswer(known=self.is_known(request.root))
             case ask.Forget():
                 return self._forget(request)
+            case ask.Remember():
+                return self._memories.remember(request)
+            case ask.ReadThrough():
+                return self._memories.read_through(request.root)
+            case ask.Recall():
+                return self._memories.recall(request)
+            case ask.Preflight():
+                return self._memories.preflight(request)
             case ask.Explain():
                 decision = Selection(_folder(request.root)).decide(request.path)
                 return ask.Explained(
@@ -211,7 +221,9 @@ class CodeService:
             lock = self._locks.setdefault(request.root, threading.Lock())
         with lock:
             self._indexers.pop(request.root, None)
-            return ask.Forgotten(root=request.root, nodes=self._base.drop(_CODE, request.root))
+            with self._base.batch():
+                nodes = sum(self._base.drop(domain, request.root) for domain in Domain)
+            return ask.Forgotten(root=request.root, nodes=nodes)
 
     def _stats(self) -> ask.StatsAnswer:
         known = self._base.statistics()

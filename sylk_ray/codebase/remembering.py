@@ -1,0 +1,151 @@
+"""What was done, decided and found out while a codebase was worked on, kept and searched beside its code.
+
+A memory is a node of the domain ``history`` or ``academic``, whose scope is the codebase's root: what is searched for
+in one is found whichever session remembered it, and the gate answers for those that are certainly not there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from sylk_ray.codebase.nothing import nothing_recalled
+from sylk_ray.codebase.requests import (
+    DomainCheck,
+    Memory,
+    Preflight,
+    PreflightAnswer,
+    ReadThroughAnswer,
+    Recall,
+    RecallAnswer,
+    Remember,
+    Remembered,
+)
+from sylk_ray.knowledge import Domain, KnowledgeBase, Node, NodeType, SearchFilter
+from sylk_ray.knowledge.gate import No
+from sylk_ray.knowledge.vectors import Equals, Hit
+
+READ = "read:"
+"""Memos that begin so say how far a session's history has been read."""
+FUSION = 60
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009)."""
+LOOKED_AT = 4
+"""Times as many are looked at as are told."""
+_OTHERWISE = "Nothing has these words. Try other ones."
+
+
+class Memories:
+    """Of the codebases of a knowledge base. Threads may share it."""
+
+    def __init__(self, base: KnowledgeBase, now: Callable[[], float] = time.perf_counter) -> None:
+        self._base = base
+        self._now = now
+
+    def remember(self, asked: Remember) -> Remembered:
+        """Keep them, all or none."""
+        through = {f"{READ}{session}": str(number).encode() for session, number in asked.through.items()}
+        with self._base.batch():
+            changed = self._base.put([_node(each, asked.root) for each in asked.memories])
+            if through:
+                self._base.note(Domain.HISTORY, asked.root, through)
+        return Remembered(root=asked.root, changed=len(changed))
+
+    def read_through(self, root: str) -> ReadThroughAnswer:
+        """How far each session's history has been read."""
+        noted = self._base.memos(Domain.HISTORY, root, READ)
+        return ReadThroughAnswer(
+            root=root, through={name.removeprefix(READ): int(number) for name, number in noted.items()}
+        )
+
+    def recall(self, asked: Recall) -> RecallAnswer:
+        """Those that say a word of the question, by that and by what they mean."""
+        began = self._now()
+        domain = Domain(asked.domain)
+        only = SearchFilter(
+            types=frozenset(NodeType(kind) for kind in asked.kinds),
+            where=Equals("session", asked.session) if asked.session else None,
+        )
+        verdict = self._base.search.verdict(domain, asked.query, asked.root, only)
+        found: list[Memory] = []
+        if not isinstance(verdict, No):
+            by_words, by_meaning = self._base.search.both_ways(
+                asked.query, asked.k * LOOKED_AT, domain=domain, scope=asked.root, only=only
+            )
+            keys = _fused(by_words, by_meaning)[: asked.k]
+            nodes = self._base.by_key(keys)
+            found = [_memory(nodes[key]) for key in keys if key in nodes]
+        took_ms = round((self._now() - began) * 1000, 3)
+        if not found:
+            return nothing_recalled(asked, verdict.hint if isinstance(verdict, No) else _OTHERWISE, took_ms)
+        return RecallAnswer(query=asked.query, status="found", took_ms=took_ms, memories=found)
+
+    def preflight(self, asked: Preflight) -> PreflightAnswer:
+        """From the gate alone, in well under a millisecond."""
+        seems = {domain: self._seems(domain, asked) for domain in Domain}
+        domains = {
+            domain.value: DomainCheck(exists=there, hint=_HINTS[domain][0 if there else 1])
+            for domain, there in seems.items()
+        }
+        hints = [_PLANNING[domain, there] for domain, there in seems.items() if (domain, there) in _PLANNING]
+        order = [name for domain, name in _WHO.items() if seems[domain]]
+        return PreflightAnswer(
+            topic=asked.topic,
+            domains=domains,
+            planning_hints=[*hints, f"Suggested: {' -> '.join([*order, 'Engineer'])}"],
+        )
+
+    def _seems(self, domain: Domain, asked: Preflight) -> bool:
+        """All words of the topic occur in the domain, and one of them in what is known of this codebase."""
+        gate = self._base.guards.gate
+        return domain.value in gate.also_exists_in(asked.topic, "") and not isinstance(
+            self._base.search.verdict(domain, asked.topic, asked.root), No
+        )
+
+
+_HINTS = {
+    Domain.CODE: ("There seems to be code for it", "No existing implementation"),
+    Domain.HISTORY: ("Past work seems to concern it", "It was not worked on before"),
+    Domain.ACADEMIC: ("It was researched before", "It was not researched"),
+}
+_PLANNING = {
+    (Domain.CODE, False): "This is greenfield work (no existing code)",
+    (Domain.CODE, True): "There is code to build on: read it before you plan",
+    (Domain.HISTORY, True): "Historical context available: learn from the past",
+    (Domain.ACADEMIC, True): "Best practices were found: follow them",
+}
+_WHO = {Domain.CODE: "Librarian", Domain.HISTORY: "Archivalist", Domain.ACADEMIC: "Academic"}
+
+
+def _fused(by_words: Sequence[Hit], by_meaning: Sequence[Hit]) -> list[int]:
+    """The keys of those found by words, ranked by both. What only means something similar is not told: there always is
+    something nearest."""
+    scores = {hit.key: 1 / (FUSION + rank) for rank, hit in enumerate(by_words)}
+    for rank, hit in enumerate(by_meaning):
+        if hit.key in scores:
+            scores[hit.key] += 1 / (FUSION + rank)
+    return sorted(scores, key=lambda key: (-scores[key], -key))
+
+
+def _node(memory: Memory, root: str) -> Node:
+    return Node(
+        id=memory.id,
+        domain=Domain(memory.domain),
+        type=NodeType(memory.kind),
+        scope=root,
+        name=memory.title,
+        content=memory.text,
+        metadata={"session": memory.session, "task": memory.task, "at": memory.at},
+    )
+
+
+def _memory(node: Node) -> Memory:
+    return Memory(
+        id=node.id,
+        domain="academic" if node.domain is Domain.ACADEMIC else "history",
+        kind=node.type.value,  # pyright: ignore[reportArgumentType]
+        title=node.name,
+        text=node.content,
+        session=str(node.metadata.get("session", "")),
+        task=str(node.metadata.get("task", "")),
+        at=float(node.metadata.get("at", 0.0)),
+    )

@@ -1,0 +1,141 @@
+"""What was done and found out, remembered beside the code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sylk_ray.codebase import requests as of
+from sylk_ray.codebase.nothing import certainly_nothing
+from sylk_ray.codebase.service import CodeService
+from sylk_ray.knowledge import KnowledgeBase
+from tests.unit.codebase.repository import write_repository
+
+HERE, ELSEWHERE = "/work/shop", "/work/other"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase(tmp_path / "knowledge") as made:
+        yield made
+
+
+@pytest.fixture
+def ask(base: KnowledgeBase) -> Any:
+    return CodeService(base).handle
+
+
+def memory(number: int, title: str, text: str, **more: Any) -> of.Memory:
+    return of.Memory(
+        **{
+            "id": f"s-1#{number}",
+            "domain": "history",
+            "kind": "pattern",
+            "title": title,
+            "text": text,
+            "session": "s-1",
+            **more,
+        }
+    )
+
+
+RETRY = memory(1, "retry uploads", "Uploads are tried again with a growing wait.", task="retry_uploads", at=12.5)
+PRICES = memory(2, "prices in cents", "A price is a whole number of cents.", kind="decision")
+
+
+def test_what_was_remembered_is_recalled_by_its_words_and_comes_back_whole(ask):
+    assert ask(of.Remember(root=HERE, memories=[RETRY, PRICES])).changed == 2
+    found = ask(of.Recall(query="how did we retry an upload?", root=HERE))
+    assert (found.status, found.memories) == ("found", [RETRY])
+
+
+def test_what_has_no_word_of_the_question_is_not_told_however_near_it_is(ask):
+    ask(of.Remember(root=HERE, memories=[RETRY, PRICES]))
+    found = ask(of.Recall(query="kubernetes ingress", root=HERE))
+    assert (found.status, found.memories) == ("no_matches", [])
+    assert found.hint
+
+
+def test_the_same_again_takes_its_place_and_is_no_news(ask):
+    ask(of.Remember(root=HERE, memories=[RETRY]))
+    assert ask(of.Remember(root=HERE, memories=[RETRY])).changed == 0
+    said = memory(1, "retry uploads", "Uploads are given up at once.")
+    assert ask(of.Remember(root=HERE, memories=[said])).changed == 1
+    assert [each.text for each in ask(of.Recall(query="uploads", root=HERE)).memories] == [said.text]
+
+
+def test_a_codebase_knows_nothing_of_anothers(ask):
+    ask(of.Remember(root=ELSEWHERE, memories=[RETRY]))
+    assert ask(of.Recall(query="retry uploads", root=HERE)).memories == []
+
+
+def test_a_session_a_kind_and_a_domain_can_be_asked_for_alone(ask):
+    other = memory(3, "retry downloads", "Downloads are tried again.", session="s-2", kind="failure")
+    paper = memory(4, "retry", "Wait longer each time, with jitter.", domain="academic", kind="concept")
+    ask(of.Remember(root=HERE, memories=[RETRY, other, paper]))
+
+    def ids(**asked: Any) -> list[str]:
+        return [each.id for each in ask(of.Recall(query="retry", root=HERE, **asked)).memories]
+
+    assert sorted(ids()) == [RETRY.id, other.id]
+    assert ids(session="s-2") == [other.id]
+    assert ids(kinds=["pattern"]) == [RETRY.id]
+    assert ids(domain="academic") == [paper.id]
+    assert ids(k=1) == ids()[:1]
+
+
+def test_how_far_histories_were_read_is_noted_with_what_was_read(ask):
+    assert ask(of.ReadThrough(root=HERE)).through == {}
+    ask(of.Remember(root=HERE, memories=[RETRY], through={"s-1": 40}))
+    ask(of.Remember(root=HERE, memories=[], through={"s-1": 55, "s-2": 3}))
+    assert ask(of.ReadThrough(root=HERE)).through == {"s-1": 55, "s-2": 3}
+    assert ask(of.ReadThrough(root=ELSEWHERE)).through == {}
+
+
+def test_forgetting_a_codebase_forgets_what_was_done_in_it_and_how_far_that_was_read(ask, tmp_path):
+    root = str(write_repository(tmp_path / "jar"))
+    ask(of.Index(root=root))
+    ask(of.Remember(root=root, memories=[RETRY], through={"s-1": 40}))
+    ask(of.Forget(root=root))
+    assert ask(of.Recall(query="retry uploads", root=root)).memories == []
+    assert ask(of.ReadThrough(root=root)).through == {}
+
+
+def test_the_gate_alone_answers_for_what_is_certainly_not_there(ask, base):
+    ask(of.Remember(root=HERE, memories=[RETRY]))
+    ask(of.Remember(root=ELSEWHERE, memories=[memory(9, "ingress", "The ingress of kubernetes.")]))
+    gate, searched = base.guards.gate, base.search.searched
+    nothing = certainly_nothing(gate, of.Recall(query="grpc streaming", root=HERE))
+    assert nothing is not None
+    assert nothing.status == "no_matches"
+    assert certainly_nothing(gate, of.Recall(query="retry streaming", root=HERE)) is None
+    assert certainly_nothing(gate, of.Recall(query="retry", root="/nowhere")) is not None
+    assert base.search.searched == searched
+
+
+def test_a_preflight_tells_of_each_domain_and_what_to_make_of_it(ask, tmp_path):
+    root = str(write_repository(tmp_path / "jar"))
+    ask(of.Index(root=root))
+    paper = memory(4, "retry", "Retry an upload with jitter.", domain="academic", kind="concept")
+    ask(of.Remember(root=root, memories=[RETRY, paper]))
+    told = ask(of.Preflight(topic="retry uploads", root=root))
+    assert {name: each.exists for name, each in told.domains.items()} == {
+        "code": False,
+        "history": True,
+        "academic": True,
+    }
+    assert "This is greenfield work (no existing code)" in told.planning_hints
+    assert told.planning_hints[-1] == "Suggested: Archivalist -> Academic -> Engineer"
+    told = ask(of.Preflight(topic="cookie jar", root=root))
+    assert [name for name, each in told.domains.items() if each.exists] == ["code"]
+    assert told.planning_hints[-1] == "Suggested: Librarian -> Engineer"
+
+
+def test_a_preflight_of_a_codebase_that_nobody_knows_says_so(ask):
+    ask(of.Remember(root=ELSEWHERE, memories=[RETRY]))
+    told = ask(of.Preflight(topic="retry uploads", root=HERE))
+    assert not any(each.exists for each in told.domains.values())
+    assert told.planning_hints == ["This is greenfield work (no existing code)", "Suggested: Engineer"]
