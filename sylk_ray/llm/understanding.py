@@ -14,7 +14,7 @@ from sylk_ray.llm.assembling import Assembly, RawCall
 from sylk_ray.llm.reply import ToolCall
 from sylk_ray.llm.request import AUTO, Assistant, Request, Tool
 from sylk_ray.llm.tolerant import FoundCall, NotJson, find_calls, fit, read_json
-from sylk_ray.llm.tolerant.shapes import no_such_tool, tool_named, with_arguments
+from sylk_ray.llm.tolerant.shapes import tool_named, unknown_tool, with_arguments
 
 
 class Understood(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ def _understand(request: Request, text: str, assembly: Assembly) -> Understood:
 def _named(call: RawCall, tools: dict[str, Tool], *, whole: bool) -> FoundCall:
     name = tool_named(call.name, tools)
     if name is None:
-        return FoundCall(call.name, {}, problem=no_such_tool(call.name, tuple(tools)))
+        return unknown_tool(call.name, call.arguments, tuple(tools))
     found = with_arguments(name, call.arguments, ("tool name",) if name != call.name else ())
     if not whole and "missing bracket" in found.repairs:
         return FoundCall(name, {}, problem=f"the call of {name} was cut off at the limit of tokens; make it shorter")
@@ -84,7 +84,7 @@ def _fitted(call: FoundCall, id: str, tools: dict[str, Tool], choice: str) -> To
         problem = f"only {choice} may be called now"
     if problem:
         name = call.name if call.name in tools else re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64] or "unknown"
-        return ToolCall(id, name, {}, call.repairs, problem)
+        return ToolCall(id, name, call.arguments, call.repairs, problem)
     fitted = fit(call.arguments, tools[call.name].parameters)
     repairs = (*call.repairs, *fitted.repairs)
     if not fitted.problems:

@@ -7,7 +7,7 @@
 
     toolbox = Toolbox(IN_A_WORKTREE, frozenset({"filesystem.read", "filesystem.write"}), Bench(tools))
     outcome = await think(
-        Matter(system=prompt("engineer").text, task="Add a --json flag.", result=Done),
+        Matter(system=prompt("engineer"), task="Add a --json flag.", result=Done),
         toolbox, ask=ask, use=toolbox.use, limits=ThinkingLimits(turns=40), window=32_768,
     )
     outcome.result, outcome.ended       # Done(...), "done"; or what there is, and which limit ended it
@@ -25,7 +25,7 @@ from sylk_ray.thinking.model import Ended, Heard, Matter, Outcome, ThinkingLimit
 from sylk_ray.thinking.prompts import Prompt, prompt
 from sylk_ray.thinking.summing import Pause, Summary
 from sylk_ray.thinking.toolbox import Answer, Toolbox
-from sylk_ray.thinking.worktree import IN_A_WORKTREE, Bench
+from sylk_ray.thinking.worktree import IN_A_WORKTREE, Bench, look_with_shell
 
 __all__ = [
     "IN_A_WORKTREE",
@@ -41,6 +41,7 @@ __all__ = [
     "ThinkingLimits",
     "Toolbox",
     "help_skill",
+    "look_with_shell",
     "prompt",
     "think",
 ]

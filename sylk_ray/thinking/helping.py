@@ -13,7 +13,7 @@ from sylk_ray.skills import Skill, skill
 def help_skill(answer: Callable[[str], Awaitable[str]]) -> Skill:
     """``ask_for_help``, which is answered by whatever ``answer`` asks."""
 
-    @skill(domain="task", only_looks=True)
+    @skill(domain="task", keywords=["ask", "unclear", "help"], only_looks=True)
     async def ask_for_help(ctx: object, question: Annotated[str, Field(min_length=5, max_length=4_000)]) -> str:
         """Ask those who planned the task, when what is wanted is unclear and the files do not tell. It may take long.
 

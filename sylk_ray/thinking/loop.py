@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Generic
 
 import msgspec
 
 from sylk_ray.llm import ContextTooLong, Reply, Request, Tool, ToolCall, ToolResult, Turn, Usage, User
 from sylk_ray.thinking.model import Ended, Heard, Matter, Outcome, ResultT, ThinkingLimits
+from sylk_ray.thinking.prompts import Prompt
 from sylk_ray.thinking.repeats import Repeats
 from sylk_ray.thinking.schemas import schema_of
-from sylk_ray.thinking.summing import ASKED, SUM_UP, GoOn, Pause, Reason, Summary, of_calls
+from sylk_ray.thinking.summing import ASKED, SUM_UP, Checkpoint, GoOn, Pause, Reason, Summary, of_calls
 from sylk_ray.thinking.toolbox import Answer, Toolbox
 from sylk_ray.thinking.window import FULL, Window
 
@@ -27,6 +28,12 @@ Check = Callable[[ResultT], Awaitable[str]]
 Hear = Callable[[int], Awaitable[Heard]]
 """What others have said meanwhile, for the model to know before its next reply; the number as in ``Ask``."""
 
+Note = Callable[[Checkpoint], Awaitable[None]]
+"""What a model knows at that point of its conversation, for others to find."""
+
+LISTS_FROM = 16_000
+"""Tokens of a window in which a model is told what it could load besides. Who reads less is a small model: it takes
+what it is offered for what it is to do, and the room is better used otherwise."""
 LONG_ANSWER = 200
 """Characters of an answer that tells nothing new when it comes again, whatever was asked; a short one may."""
 _CUT_OFF = "Your reply was cut off at its limit of tokens. Say less at once: write large files in parts."
@@ -44,15 +51,44 @@ async def think(
     hear: Hear | None = None,
     go_on: GoOn | None = None,
     full_at: float = FULL,
+    note: Note | None = None,
+    note_at: Sequence[float] = (),
     now: Callable[[], float] = time.monotonic,
 ) -> Outcome[ResultT]:
     """Until the model gives a result that ``check`` finds right, or a limit is reached; then it is asked for the result
     once more, with no other tool. ``window`` is the tokens that the model can read; when the part ``full_at`` of it is
     used, and nothing can be left out, the model sums up what it knows, and the conversation begins anew with that.
-    ``go_on`` is told of it, as when that is wished for (``hear``). Raises what ``ask`` and ``use`` raise."""
+    ``go_on`` is told of it, as when that is wished for (``hear``). ``note`` is told what is known then, and when each
+    part ``note_at`` of the window is used for the first time. Raises what ``ask`` and ``use`` raise."""
     room = Window(window, full_at)
-    thinking = _Thinking(matter, toolbox, ask, use, limits or ThinkingLimits(), room, check, hear, go_on, now)
+    noting = _Noting(note, tuple(note_at))
+    thinking = _Thinking(matter, toolbox, ask, use, limits or ThinkingLimits(), room, check, hear, go_on, noting, now)
     return await thinking.run()
+
+
+class _Noting:
+    """Tells of checkpoints, each part of the window once in a conversation."""
+
+    def __init__(self, note: Note | None, parts: tuple[float, ...]) -> None:
+        self._note = note
+        self._parts = parts
+        self._reached = 0.0
+
+    async def at(self, used: float, summary: Callable[[], Summary]) -> None:
+        """So much of the window is used now."""
+        passed = max((part for part in self._parts if part <= used), default=0.0)
+        if passed > self._reached:
+            self._reached = passed
+            await self.tell(Checkpoint(summary(), "checkpoint", used))
+
+    async def begin_anew(self, pause: Pause) -> None:
+        """The conversation ends, and another begins."""
+        self._reached = 0.0
+        await self.tell(Checkpoint(pause.summary, pause.reason, pause.used))
+
+    async def tell(self, checkpoint: Checkpoint) -> None:
+        if self._note is not None:
+            await self._note(checkpoint)
 
 
 class _Thinking(Generic[ResultT]):
@@ -67,6 +103,7 @@ class _Thinking(Generic[ResultT]):
         check: Check[ResultT] | None,
         hear: Hear | None,
         go_on: GoOn | None,
+        noting: _Noting,
         now: Callable[[], float],
     ) -> None:
         self._matter = matter
@@ -78,9 +115,12 @@ class _Thinking(Generic[ResultT]):
         self._check = check
         self._hear = hear
         self._go_on = go_on
+        self._noting = noting
         self._now = now
         self._began = now()
         self._turns: list[Turn] = [User(matter.task)]
+        self._lists = window.tokens is None or window.tokens >= LISTS_FROM
+        self._system = _system(matter.system, toolbox.listing() if self._lists else "")
         self._finish = Tool(matter.finish, matter.about, schema_of(matter.result))
         self._asked = 0
         self._begun = False
@@ -112,7 +152,10 @@ class _Thinking(Generic[ResultT]):
         self._turns += [User(f"The person says meanwhile: {text}") for text in heard.said]
         if heard.hand_off:
             return "asked_by_user"
-        return "context_full" if self._window.full(self._turns) else None
+        if self._window.full(self._turns):
+            return "context_full"
+        await self._noting.at(self._window.used(self._turns), lambda: of_calls(self._changes, self._said))
+        return None
 
     async def _begin_anew(self, reason: Reason) -> bool:
         """With what the model has summed up; whether there is room then. What is too long from the beginning is no
@@ -122,6 +165,7 @@ class _Thinking(Generic[ResultT]):
         used = self._window.used(self._turns)
         summary = await self._summed_up()
         pause = Pause(summary, reason, used, self._asked, self._usage.input + self._usage.output)
+        await self._noting.begin_anew(pause)
         if self._go_on is not None:
             waits_since = self._now()
             task = await self._go_on(pause)
@@ -152,7 +196,8 @@ class _Thinking(Generic[ResultT]):
 
     def _offered(self) -> tuple[Tool, ...]:
         """Without what only leads it round in circles, until something has changed."""
-        return tuple(tool for tool in self._toolbox.offered() if tool.name not in self._repeats.tired)
+        offered = self._toolbox.offered(loading=self._lists)
+        return tuple(tool for tool in offered if tool.name not in self._repeats.tired)
 
     async def _reply(self, tools: tuple[Tool, ...], choice: str = "auto") -> Reply:
         self._asked += 1
@@ -173,7 +218,7 @@ class _Thinking(Generic[ResultT]):
         """What is too long for the provider, whatever we thought, is made shorter and sent once more."""
         while True:
             turns = self._window.fit(self._turns)
-            request = Request(system=self._matter.system, messages=tuple(turns), tools=tools, tool_choice=choice)
+            request = Request(system=self._system, messages=tuple(turns), tools=tools, tool_choice=choice)
             try:
                 reply = await self._ask(self._asked, request)
             except ContextTooLong:
@@ -222,8 +267,9 @@ class _Thinking(Generic[ResultT]):
         return [await self._one(each, call) for each, call in enumerate(calls, 1)]
 
     async def _one(self, place: int, call: ToolCall) -> Answer:
-        # What is not offered has been found wrong already; it is refused where that is also recorded.
-        if call.problem and not self._toolbox.withholds(call.name):
+        # What is not offered has been found wrong already: it is refused where that is also recorded, and what was only
+        # not loaded is loaded by being called.
+        if not self._toolbox.load(call.name) and call.problem and not self._toolbox.withholds(call.name):
             return Answer(call.problem, failed=True)
         answer = await self._use(f"{self._asked}.{place} {call.name}", call.name, call.arguments)
         looks = self._toolbox.looks(call.name)
@@ -288,6 +334,12 @@ class _Thinking(Generic[ResultT]):
             refused=self._refused,
             said=self._said,
         )
+
+
+def _system(told: Prompt | str, skills: str) -> str:
+    if isinstance(told, Prompt):
+        return told.told(skills=skills)
+    return f"{told}\n\n# Skills\n{skills}" if skills else told
 
 
 _WHY: dict[Ended, str] = {

@@ -8,6 +8,7 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 
 from sylk_ray.llm import Usage
+from sylk_ray.thinking.prompts import Prompt
 
 ResultT = TypeVar("ResultT", bound=msgspec.Struct)
 
@@ -32,7 +33,7 @@ class ThinkingLimits(msgspec.Struct, frozen=True, kw_only=True):
 class Matter(msgspec.Struct, Generic[ResultT], frozen=True, kw_only=True):
     """One thing to think about. The fields' ``msgspec.Meta`` descriptions of ``result`` are told to the model."""
 
-    system: str
+    system: Prompt | str
     task: str
     result: type[ResultT]
     finish: str = "finish"

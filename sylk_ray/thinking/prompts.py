@@ -22,14 +22,13 @@ class Prompt(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """As the model is told, with what the role adds."""
-        return self.with_context("")
+        """As the model is told."""
+        return self.told()
 
-    def with_context(self, context: str) -> str:
-        """The same, with a section on how things stand before the one on the output."""
+    def told(self, *, skills: str = "", context: str = "") -> str:
+        """The same, with sections on what can be loaded and on how things stand before the one on the output."""
         parts = [self.sections["role"], f"# Rules\n{self.sections['rules']}"]
-        if context.strip():
-            parts.append(f"# Context\n{context.strip()}")
+        parts += [f"# {title}\n{text.strip()}" for title, text in (("Skills", skills), ("Context", context)) if text]
         return "\n\n".join([*parts, f"# Output\n{self.sections['output']}"])
 
 

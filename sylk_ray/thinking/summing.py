@@ -39,6 +39,14 @@ class Pause(msgspec.Struct, frozen=True):
     tokens: int = 0
 
 
+class Checkpoint(msgspec.Struct, frozen=True):
+    """What is known at one point. ``used`` is the part of the window, 0 to 1."""
+
+    summary: Summary
+    reason: Reason | Literal["checkpoint"]
+    used: float
+
+
 GoOn = Callable[[Pause], Awaitable[str]]
 """Called then, for what the matter is in the conversation that takes its place. It need not return: when somebody else
 goes on, it is cancelled."""

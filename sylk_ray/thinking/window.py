@@ -37,6 +37,11 @@ class Window:
         """Turns that the model has counted, as ``_counted`` tokens."""
         self._counted = 0
 
+    @property
+    def tokens(self) -> int | None:
+        """Its size; None where that is not known."""
+        return self._tokens
+
     def fit(self, turns: Sequence[Turn]) -> list[Turn]:
         """The conversation as it is to be sent."""
         if self._tokens is not None and self._size(turns) > LONG * self._tokens:

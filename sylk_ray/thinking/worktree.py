@@ -17,9 +17,9 @@ from pydantic import Field
 
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.skills import skill
-from sylk_ray.thinking.commands import check_command
+from sylk_ray.thinking.commands import check_command, check_looking
 from sylk_ray.thinking.searching import lines_matching
-from sylk_ray.thinking.written import broken, numbered, without_numbers
+from sylk_ray.thinking.written import broken, doubled, numbered, without_numbers
 from sylk_ray.tools import ToolContext, perform
 from sylk_ray.tools.beneath import read_beneath
 from sylk_ray.tools.errors import ActionFailed, NothingChanged
@@ -34,6 +34,7 @@ SHORT = 80
 LARGEST = 4 << 20
 """Bytes of a file that is read at all."""
 LISTED = 300
+LOOKS_FOR_S = 30.0
 _PLACES = 20
 _GO_ON = "go on with what is left to do"
 _WORTH_KEEPING = 8
@@ -60,7 +61,7 @@ class Bench:
             raise InputError(f"{path} may not be changed: {refused}")
 
 
-@skill(domain="file_ops", only_looks=True, needs=("filesystem.read",))
+@skill(domain="file_ops", tier="core", only_looks=True, needs=("filesystem.read",))
 async def read_file(
     ctx: Bench, path: str, from_line: Annotated[int, Field(ge=1)] = 1, to_line: Annotated[int, Field(ge=0)] = 0
 ) -> str:
@@ -82,7 +83,7 @@ async def read_file(
     return f"{shown}{more}" if lines else "(the file is empty)"
 
 
-@skill(domain="file_ops", only_looks=True, needs=("filesystem.read",))
+@skill(domain="file_ops", tier="core", only_looks=True, needs=("filesystem.read",))
 async def list_files(ctx: Bench, pattern: str = "**") -> str:
     """List files of the worktree by a glob.
 
@@ -94,7 +95,7 @@ async def list_files(ctx: Bench, pattern: str = "**") -> str:
     return "\n".join(found[:LISTED]) + more if found else "there are none"
 
 
-@skill(domain="search", only_looks=True, needs=("filesystem.read",))
+@skill(domain="search", tier="core", only_looks=True, needs=("filesystem.read",))
 async def search_files(ctx: Bench, pattern: str, files: str = "**") -> str:
     """Find the lines that match a regular expression.
 
@@ -107,7 +108,7 @@ async def search_files(ctx: Bench, pattern: str, files: str = "**") -> str:
     return "\n".join(await lines_matching(ctx.tools, pattern, paths)) or "no line matches"
 
 
-@skill(domain="file_ops", needs=("filesystem.write",))
+@skill(domain="file_ops", tier="core", needs=("filesystem.write",))
 async def write_file(ctx: Bench, path: str, content: str) -> str:
     """Write a whole new file, or one anew; folders are made. To add to a file there is append_to_file.
 
@@ -121,7 +122,7 @@ async def write_file(ctx: Bench, path: str, content: str) -> str:
     return await _changed(ctx, path, Write(path=path, content=content))
 
 
-@skill(domain="file_ops", needs=("filesystem.write",))
+@skill(domain="file_ops", tier="core", needs=("filesystem.write",))
 async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=1)], new: str) -> str:
     """Replace one exact text of a file by another.
 
@@ -136,7 +137,7 @@ async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=
     return await _changed(ctx, path, Edit(path=path, old=old, new=new))
 
 
-@skill(domain="file_ops", needs=("filesystem.write",))
+@skill(domain="file_ops", tier="core", needs=("filesystem.write",))
 async def append_to_file(ctx: Bench, path: str, content: str) -> str:
     """Add lines to the end of a file; all that is there stays.
 
@@ -153,7 +154,7 @@ async def append_to_file(ctx: Bench, path: str, content: str) -> str:
     return await _changed(ctx, path, _as_edit(path, before, before + between + added))
 
 
-@skill(domain="file_ops", needs=("filesystem.write",))
+@skill(domain="file_ops", tier="core", needs=("filesystem.write",))
 async def replace_in_files(ctx: Bench, old: Annotated[str, Field(min_length=1)], new: str, files: str = "**") -> str:
     """Replace a text by another wherever it stands, for example to rename something. A name is replaced where it is a
     whole word.
@@ -174,7 +175,7 @@ async def replace_in_files(ctx: Bench, old: Annotated[str, Field(min_length=1)],
     return "\n".join([*told, *([also] if elsewhere else [])])
 
 
-@skill(domain="file_ops", needs=("filesystem.write",))
+@skill(domain="file_ops", keywords=["delete", "remove"], needs=("filesystem.write",))
 async def delete_file(ctx: Bench, path: str) -> str:
     """Delete a file.
 
@@ -185,7 +186,7 @@ async def delete_file(ctx: Bench, path: str) -> str:
     return (await perform(Delete(path=path), ctx.tools)).summary
 
 
-@skill(domain="bash", needs=("shell",))
+@skill(domain="bash", tier="core", needs=("shell",))
 async def run_command(ctx: Bench, command: str, timeout_s: Annotated[float, Field(gt=0, le=3600)] = 120.0) -> str:
     """Run a shell command in the worktree. It cannot write elsewhere, and has no network.
 
@@ -195,6 +196,21 @@ async def run_command(ctx: Bench, command: str, timeout_s: Annotated[float, Fiel
     """
     check_command(command)
     ctx.ran.add(command)
+    return await _ran(ctx, command, timeout_s)
+
+
+@skill(domain="bash", keywords=["shell"], tier="specialised", only_looks=True, needs=("filesystem.read",))
+async def look_with_shell(ctx: Bench, command: str) -> str:
+    """Run a shell command that only looks: cat, head, tail, grep, find, ls, wc, diff, tree, file, stat, du, pwd, which.
+
+    Args:
+        command: For /bin/sh, of these alone, joined by | ; or &&.
+    """
+    check_looking(command)
+    return await _ran(ctx, command, LOOKS_FOR_S)
+
+
+async def _ran(ctx: Bench, command: str, timeout_s: float) -> str:
     done = await ctx.tools.run(("/bin/sh", "-c", command), timeout_s=timeout_s, artifact="model")
     how = f"killed by its {done.killed_by} limit" if done.killed_by else f"exit code {done.exit_code}"
     hint = f"\nhint: {done.hint}" if done.hint else ""
@@ -255,13 +271,25 @@ def _refuse_loss(worktree: Path, path: str, content: str) -> None:
 
 
 async def _changed(ctx: Bench, path: str, action: Write | Edit) -> str:
-    """What was done, and whether the file can still be read."""
+    """What was done, and whether the file can still be read, and says nothing twice that it did not before."""
+    before = await asyncio.to_thread(lambda: doubled(path, _text_or_nothing(ctx.tools.worktree, path)))
     try:
         done = await perform(action, ctx.tools)
     except NothingChanged as problem:
         raise NothingChanged(f"nothing is changed: {problem.message}", hint=_GO_ON) from None
-    problem = await asyncio.to_thread(lambda: broken(path, _text_or_nothing(ctx.tools.worktree, path)))
-    return f"{done.summary}\nbut now it cannot be read: {problem}" if problem else done.summary
+
+    def found_in_it() -> str:
+        text = _text_or_nothing(ctx.tools.worktree, path)
+        if unreadable := broken(path, text):
+            return f"but now it cannot be read: {unreadable}"
+        twice = {name: lines for name, lines in doubled(path, text).items() if name not in before}
+        return "\n".join(
+            f"but now {name} is defined twice, in lines {first} and {last}: change the first and remove the other"
+            for name, (first, last) in twice.items()
+        )
+
+    found = await asyncio.to_thread(found_in_it)
+    return f"{done.summary}\n{found}" if found else done.summary
 
 
 def _text(worktree: Path, path: str) -> str:

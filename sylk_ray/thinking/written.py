@@ -30,6 +30,29 @@ def without_numbers(text: str) -> str:
     return "\n".join([*(line[6:] for line in lines), *end])
 
 
+def doubled(path: str, text: str) -> dict[str, tuple[int, int]]:
+    """The functions and classes of a Python file that are plainly defined twice in the same place, each with the lines
+    of its last two definitions: the first of them is dead. What a decorator or a condition may be the reason for is
+    not meant."""
+    if PurePosixPath(path).suffix != ".py" or len(text) > LONGEST:
+        return {}
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    found: dict[str, tuple[int, int]] = {}
+    for place in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):
+        within = f"{place.name}." if isinstance(place, ast.ClassDef) else ""
+        seen: dict[str, int] = {}
+        for node in place.body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.decorator_list:
+                if node.name in seen:
+                    found[within + node.name] = seen[node.name], node.lineno
+                seen[node.name] = node.lineno
+    return found
+
+
 def broken(path: str, text: str) -> str:
     """Why a file cannot be read as what its name says it is; empty when it can, or when that is not looked at."""
     if not text.strip() or len(text) > LONGEST:

@@ -10,7 +10,7 @@ from sylk_ray.llm import CallPiece, Piece, Request, StopPiece, ToolResult, Usage
 from tests.models.server import says
 
 Move = Sequence[Piece] | Callable[[Request], Sequence[Piece]]
-ROLES = ("Architect", "Engineer", "Inspector", "Tester")
+ROLES = ("Academic", "Architect", "Engineer", "Inspector", "Tester")
 
 
 def calls(*given: tuple[str, dict[str, Any]]) -> list[Piece]:

@@ -97,7 +97,7 @@ def _by_name(fields: dict[str, Any], tools: Collection[str], *, marked: bool) ->
         close = bool(get_close_matches(given, tools, n=1, cutoff=CLOSE))
         if not marked and not (close and holder):
             return None
-        return FoundCall(given, {}, problem=no_such_tool(given, tools))
+        return unknown_tool(given, fields.get(holder) if holder else None, tools)
     repairs = ("tool name",) if name != given else ()
     if holder is None:
         if not marked:
@@ -135,6 +135,11 @@ def with_arguments(name: str, given: object, repairs: tuple[str, ...] = ()) -> F
         kind = type(given).__name__
         return FoundCall(name, {}, repairs, f"the arguments of {name} must be one JSON object, and are a {kind}")
     return FoundCall(name, cast("dict[str, Any]", given), repairs)
+
+
+def unknown_tool(name: str, given: object, tools: Collection[str]) -> FoundCall:
+    """A call of a tool that there is not, with its arguments as far as they can be read: it may be known elsewhere."""
+    return FoundCall(name, with_arguments(name, given).arguments, problem=no_such_tool(name, tools))
 
 
 def _python_call(node: ast.expr, tools: Collection[str]) -> FoundCall | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sylk_ray.thinking.commands import CommandRefused, check_command
+from sylk_ray.thinking.commands import CommandRefused, check_command, check_looking
 
 
 @pytest.mark.parametrize(
@@ -88,3 +89,76 @@ def test_what_no_task_needs_is_refused_and_told_why(command, why):
 def test_any_text_is_run_or_refused(command):
     with contextlib.suppress(CommandRefused):
         check_command(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -la src",
+        "cat a.py | head -20 | grep -n 'def '",
+        "grep -rn 'a > b; $(x)' src && wc -l src/*.py",
+        'grep -n "->" a.py',
+        "find . -name '*.py' -type f",
+        "tail -n 5 a.py; stat a.py; du -sh .; pwd; env; which python; type ls",
+        "diff a.py b.py",
+        "file a.py",
+    ],
+)
+def test_what_only_looks_is_run_to_look(command):
+    check_looking(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("rm a.py", "rm is not among"),
+        ("git log", "git is not among"),
+        ("python -c 1", "python is not among"),
+        ("/bin/cat a", "/bin/cat is not among"),
+        ("X=1 cat a", "X=1 is not among"),
+        ("cat a > b", "> is not read"),
+        ("cat < a", "< is not read"),
+        ("cat a 2>&1", "not read"),
+        ("cat $(rm a)", r"\$\( is not read"),
+        ('cat "$(rm a)"', r"\$\( is not read"),
+        ("cat `rm a`", "` is not read"),
+        ("ls & ", "background"),
+        ("ls | xargs rm", "xargs is not among"),
+        ("find . -type f -delete", "find -delete"),
+        ("find . -exec rm {} +", "find -exec"),
+        ("find . -fprint0 x", "find -fprint0"),
+        ("env rm a", "env rm"),
+        ("tail -f a", "tail -f"),
+        ("tail --follow=name a", "tail --follow"),
+        ("tree -o out", "tree -o"),
+        ("file -C -m x", "file -C"),
+        ("ls\nrm a", "rm is not among"),
+        ("if ls; then rm a; fi", "if is not among"),
+        ("(rm a)", "rm is not among"),
+        ("{ rm a; }", "rm is not among"),
+        ("cat 'a", "could not read that"),
+        ("ls &&\\\nrm a", "rm is not among"),
+        ("r\\m a", "rm is not among"),
+        ("cat \\' ; rm a \\'", "rm is not among"),
+        ('cat \\" ; rm a \\"', "rm is not among"),
+        ('cat "\\" ; rm a"; rm b', "rm is not among"),
+        ("cat \"'\" \\' ; rm \\'", "rm is not among"),
+        ('cat "\'" $(rm a) "\'"', r"\$\( is not read"),
+        ('cat "\'" > a "\'"', "> is not read"),
+        ("'r'm a", "not among"),
+    ],
+)
+def test_what_does_more_than_to_look_is_not_run(command, told):
+    with pytest.raises(CommandRefused, match=told):
+        check_looking(command)
+
+
+@given(st.text(alphabet="catrm ;|&'\"$(`)<>\\\n-xX=./{}", max_size=30))
+def test_whatever_is_looked_with_begins_with_what_only_looks(command):
+    """Nothing that a shell would run in it has another name; a shell's own parser is the judge."""
+    with contextlib.suppress(CommandRefused):
+        check_looking(command)
+        for line in command.replace("\\\n", " ").split("\n"):
+            for part in re.split(r"[;|&(){}]+", re.sub(r"'[^']*'|\"[^\"]*\"", "_", line)):
+                first = part.split()[:1]
+                assert first in ([], *([each] for each in ("cat", "_", "ls", "tree")))

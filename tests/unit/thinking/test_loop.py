@@ -14,6 +14,7 @@ from sylk_ray.errors import InputError
 from sylk_ray.llm import ContextTooLong, Reply, Request, ToolCall, ToolResult, Usage, User
 from sylk_ray.skills import skill
 from sylk_ray.thinking import Answer, Heard, Matter, Outcome, Pause, Summary, ThinkingLimits, Toolbox, think
+from sylk_ray.thinking.summing import Checkpoint
 from sylk_ray.thinking.window import Window
 
 
@@ -36,7 +37,7 @@ class World:
         self.at_once = 0
         self.most_at_once = 0
 
-        @skill(domain="x", only_looks=True, needs=("filesystem.read",))
+        @skill(domain="x", tier="core", only_looks=True, needs=("filesystem.read",))
         async def read(ctx: object, name: str = "a") -> str:
             """Read."""
             self.at_once += 1
@@ -45,7 +46,7 @@ class World:
             self.at_once -= 1
             return self.text
 
-        @skill(domain="x", needs=("filesystem.write",))
+        @skill(domain="x", tier="core", needs=("filesystem.write",))
         async def write(ctx: object, text: str) -> str:
             """Write."""
             if not text:
@@ -53,7 +54,7 @@ class World:
             self.text = text
             return "written"
 
-        @skill(domain="x", needs=("network",))
+        @skill(domain="x", tier="core", needs=("network",))
         async def fetch(ctx: object, url: str) -> str:
             """Fetch."""
             raise AssertionError("it is not permitted")
@@ -319,6 +320,7 @@ async def test_in_a_small_window_old_answers_are_left_out_and_the_last_ones_stay
 
 HUGE = "word " * 4000
 SUMMARY = {"done": ["the first is written"], "remaining": ["the second"], "notes": "tabs, not spaces"}
+TOLD = Summary(("the first is written",), ("the second",), "tabs, not spaces")
 
 
 def filling(*replies: Reply) -> list[Reply]:
@@ -352,6 +354,31 @@ async def test_a_conversation_that_is_full_begins_anew_with_what_is_known():
         "Done:\n- the first is written\nLeft to do:\n- the second\nNotes: tabs, not spaces"
     )
     assert [tool.name for tool in anew.tools][-1] == "finish"
+
+
+async def test_what_is_known_is_noted_at_each_part_of_the_window_once_and_when_it_is_full():
+    noted: list[Checkpoint] = []
+
+    async def note(checkpoint: Checkpoint) -> None:
+        noted.append(checkpoint)
+
+    again = [*map(writing, range(5, 8)), FINISH]
+    world = World(*filling(*map(writing, range(5)), calls(("sum_up", SUMMARY)), *again))
+    assert (await world.think(window=20_000, note=note, note_at=(0.3, 0.5))).whole
+    assert [(each.reason, round(each.used, 1)) for each in noted] == [
+        ("checkpoint", 0.4),
+        ("checkpoint", 0.6),
+        ("context_full", 1.0),
+        ("checkpoint", 0.4),
+        ("checkpoint", 0.6),
+    ]
+    assert noted[0].summary.done == ("write",)
+    assert noted[2].summary == TOLD
+
+
+async def test_where_nobody_notes_nothing_is():
+    world = World(*filling(*map(writing, range(3)), FINISH))
+    assert (await world.think(window=20_000, note_at=(0.3,))).whole
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from sylk_ray.errors import InputError
 from sylk_ray.llm import count_tokens
 from sylk_ray.thinking import prompt
 
-ROLES = ("architect", "engineer", "inspector", "tester")
+ROLES = ("academic", "architect", "engineer", "inspector", "tester")
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -32,10 +32,12 @@ def test_the_rules_that_the_specification_asks_for():
     assert "snake_case" in prompt("architect").text
 
 
-def test_the_context_stands_before_the_output():
-    text = prompt("engineer").with_context("The project uses tabs.")
-    assert text.index("# Rules") < text.index("# Context\nThe project uses tabs.") < text.index("# Output")
+def test_skills_and_context_stand_before_the_output():
+    text = prompt("engineer").told(context="The project uses tabs.", skills="- consult: Ask.")
+    sections = ["# Rules", "# Skills\n- consult: Ask.", "# Context\nThe project uses tabs.", "# Output"]
+    assert [text.index(each) for each in sections] == sorted(text.index(each) for each in sections)
     assert "# Context" not in prompt("engineer").text
+    assert "# Skills" not in prompt("engineer").text
 
 
 def test_a_role_without_a_prompt_is_told():

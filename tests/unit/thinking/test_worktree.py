@@ -151,6 +151,14 @@ async def test_what_cannot_be_read_any_more_is_told_at_once(use, path, content, 
     assert told in done.text
 
 
+async def test_a_definition_that_is_added_beside_the_one_that_there_is_is_told_once(use, worktree):
+    (worktree / "a.py").write_text("def a():\n    return 1\n\n\ndef b(): ...\ndef b(): ...\n")
+    done = await use("append_to_file", path="a.py", content="def a():\n    return 2\n")
+    assert done.text.endswith("but now a is defined twice, in lines 1 and 7: change the first and remove the other")
+    again = await use("edit_file", path="a.py", old="return 2", new="return 3")
+    assert "twice" not in again.text
+
+
 async def test_a_long_file_is_read_in_parts(use, worktree):
     (worktree / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
     first = (await use("read_file", path="long.txt")).text
@@ -286,7 +294,8 @@ async def test_files_that_are_no_text_are_told(use, worktree):
 
 
 async def test_tools_are_described_for_a_model(context):
-    tools = {tool.name: tool for tool in Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context)).offered()}
+    toolbox = Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context), about="Remove what nobody uses.")
+    tools = {tool.name: tool for tool in toolbox.offered()}
     assert set(tools) == {
         "read_file", "list_files", "search_files", "write_file", "append_to_file", "edit_file", "replace_in_files",
         "delete_file", "run_command"
