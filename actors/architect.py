@@ -10,7 +10,8 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from actors.looking_up import looking_up
+from actors.consulting import Consulting, done_before, preflight_skill
+from actors.looking_up import LOOKS_UP, looking_up
 from actors.patience import ask_patiently
 from actors.planning_messages import Advise, Advised, Change, MakePlan, PlanFailed, PlanMade, PlanQuestion, StopPlanning
 from actors.surroundings import SHOWN, surroundings
@@ -34,12 +35,17 @@ from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
 from sylk_ray.sessions.records import PLANNING, ErrorRecord
 from sylk_ray.skills import Permission
-from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
+from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, look_with_shell, prompt
 from sylk_ray.thinking.loop import Check
+from sylk_ray.thinking.toolbox import shortened
 
 ResultT = TypeVar("ResultT", bound=msgspec.Struct)
 Said = PlanMade | PlanQuestion | PlanFailed
 GRANTED: frozenset[Permission] = frozenset({"filesystem.read", "search"})
+TOOLS = {each.name for each in (*IN_A_WORKTREE, look_with_shell)} | LOOKS_UP | {"consult", "plan_preflight"}
+"""What a small model may take for the work that it is to plan."""
+BEFORE = 3_000
+"""Characters of what was done before."""
 REVIEWED_WITHIN_S = 240.0
 """Of a handoff: its Engineer waits, and can do without."""
 
@@ -92,7 +98,7 @@ class Advice(msgspec.Struct, frozen=True):
     answer: Annotated[str, Meta(description="For the Engineer; empty when only a person can say it.")] = ""
 
 
-class Architect(Working):
+class Architect(Working[None]):
     """Looks into the repository as the session's branch has it, and changes nothing."""
 
     role = "architect"
@@ -184,11 +190,13 @@ class Architect(Working):
                     f"{planned.tasks[0].name} depends on {min(forgotten)}, which is no task of this plan: plan that as "
                     "well if it has to be done, and leave depends_on out if it has not"
                 )
+            if tools := sorted({each.name for each in planned.tasks} & TOOLS):
+                return f"{tools[0]} is a tool of yours: name the task after what is changed, and say so in its prompt"
             return _wrong(_meant(planned), job)
 
         def matter(known: str) -> Matter[Planned]:
             return Matter(
-                system=prompt("architect").text,
+                system=prompt("architect"),
                 task=all_told(
                     known,
                     told("Request", job.request or ""),
@@ -208,7 +216,7 @@ class Architect(Working):
 
         def matter(known: str) -> Matter[PlannedChange]:
             return Matter(
-                system=prompt("architect_change").text,
+                system=prompt("architect_change"),
                 task=all_told(
                     known,
                     told("Request", job.request or job.description),
@@ -229,7 +237,7 @@ class Architect(Working):
     async def _advice(self, brief: Brief, job: Job, message: Advise, ctx: Context) -> Advice:
         def matter(known: str) -> Matter[Advice]:
             return Matter(
-                system=prompt("architect_advice").text,
+                system=prompt("architect_advice"),
                 task=all_told(
                     known,
                     told("Request", job.request or job.description),
@@ -245,7 +253,7 @@ class Architect(Working):
     async def _handoff_review(self, brief: Brief, handoff: PipelineHandoff, ctx: Context) -> HandoffReview:
         left, found = handoff.engineer, handoff.found
         matter = Matter(
-            system=prompt("architect_handoff").text,
+            system=prompt("architect_handoff"),
             task=all_told(
                 told("Task, as its Engineer was told", left.prompt),
                 told("Criteria", brief.assignment.criteria),
@@ -280,8 +288,13 @@ class Architect(Working):
             known = await surroundings(
                 workspace_of(brief, ctx), commit, words, longest=fitting("architect", SHOWN, ctx)
             )
-            skills = [*IN_A_WORKTREE, *looking_up(brief.repo, ctx)]
-            toolbox = Toolbox(skills, GRANTED, Bench(tool_context(brief, ctx, "architect")))
+            before = shortened(await done_before(brief, words, ctx), fitting("architect", BEFORE, ctx))
+            known = all_told(known, told("What was done on this repository before, and may concern it", before))
+            skills = [
+                *(*IN_A_WORKTREE, look_with_shell, *await looking_up(brief.repo, ctx)),
+                *(preflight_skill(brief, ctx), Consulting(brief, ctx).skill()),
+            ]
+            toolbox = Toolbox(skills, GRANTED, Bench(tool_context(brief, ctx, "architect")), about=words)
             planned, _ = await think_as(self, brief, matter(known), toolbox, ctx, check=check)
         return planned
 

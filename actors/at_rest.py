@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from actors.archive import Archive
 from actors.routing_desk import voices
 from actors.task_views import describe_issues, describe_job, describe_results, describe_task, task_data
 from sylk_ray.hooks import Hooks
@@ -65,12 +66,14 @@ class AtRest:
             return describe_results(await self._latest("tester.report"))
         if target.role == "inspector" and (asked or skill == "get_issues"):
             return describe_issues(await self._latest("inspector.issues"))
+        if target.role == "archivalist" and isinstance(message, Hear):
+            return await Archive(self._session.id, self._ctx).answer(message.text, message.intent)
         if target.role == "router" and (asked or skill in ("help", "status", "agents")):
             return self._status() if self._job is not None else Heard(self._state())
         raise NobodyAtWork(
             f"nobody is at work in session {self._session.name}: {self._state()}",
-            hint="how its last job, the tests and the issues stand can be said now; `sylk resume` or `sylk submit "
-            f"--session {self._session.name}` bring its agents back",
+            hint="how its last job, the tests and the issues stand, and what was done before, can be said now; "
+            f"`sylk resume` or `sylk submit --session {self._session.name}` bring its agents back",
         )
 
     def _status(self) -> Heard:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from actors.commits import committed
+from actors.consulting import Consulting
 from actors.looking_up import looking_up
 from actors.patience import LOOKS_EVERY_S, ask_patiently, until_told
 from actors.review import DIFF, NOT_DONE
@@ -112,8 +113,8 @@ class Engineering:
         done, outcome = await think_as(
             self._worker,
             brief,
-            Matter(system=prompt("engineer").text, task=task, result=Engineered),
-            self._toolbox(),
+            Matter(system=prompt("engineer"), task=task, result=Engineered),
+            await self._toolbox(),
             ctx,
             check=check,
             hear=self._hear,
@@ -130,12 +131,14 @@ class Engineering:
             raise NotDone(f"the Engineer has changed nothing{left}", hint="say more in the prompt, or see `sylk logs`")
         return work
 
-    def _toolbox(self) -> Toolbox:
+    async def _toolbox(self) -> Toolbox:
         tools = tool_context(self._brief, self._ctx, "engineer")
         bench = Bench(dataclasses.replace(tools, protected=frozenset(self._protected)))
         asking = [help_skill(self._helped)] if self._assignment.may_ask else []
-        known = looking_up(self._brief.repo, self._ctx)
-        return Toolbox([*IN_A_WORKTREE, *known, *asking], GRANTED, bench)
+        known = await looking_up(self._brief.repo, self._ctx)
+        others = Consulting(self._brief, self._ctx).skill()
+        about = f"{self._assignment.request}\n{self._prompt}"
+        return Toolbox([*IN_A_WORKTREE, *known, others, *asking], GRANTED, bench, about=about)
 
     async def _told(self, commit: str | None, known: str = "") -> str:
         """The task, where that commit has brought it."""

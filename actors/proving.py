@@ -107,7 +107,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
     into = f" into {near[0]}, or into a file beside it" if near else ""
     diff = shortened(await workspace.diff(work.base, head), fitting("tester", DIFF, ctx))
     matter = Matter(
-        system=prompt("tester").text,
+        system=prompt("tester"),
         task=all_told(
             await surroundings(workspace, head, "", also=near, longest=fitting("tester", SHOWN, ctx)),
             told("Task of the change", assignment.prompt or assignment.description or brief.task.replace("_", " ")),

@@ -78,12 +78,12 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
         )
 
     matter = Matter(
-        system=prompt("inspector").text,
+        system=prompt("inspector"),
         task=task,
         result=Review,
         about="Give your review. Call it once, when you have seen all that you need.",
     )
-    skills = [*IN_A_WORKTREE, *looking_up(brief.repo, ctx)]
+    skills = [*IN_A_WORKTREE, *await looking_up(brief.repo, ctx)]
     toolbox = Toolbox(skills, GRANTED, Bench(tool_context(brief, ctx, "inspector")))
     found, _ = await think_as(worker, brief, matter, toolbox, ctx, check=check)
     # Its last word at a limit was not checked.

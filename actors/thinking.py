@@ -21,7 +21,7 @@ from sylk_ray.runtime import Context
 from sylk_ray.runtime.leases import TokenBudgetSpent
 from sylk_ray.thinking import Answer, Matter, Outcome, Pause, ThinkingLimits, Toolbox, think
 from sylk_ray.thinking.loop import Check, Hear
-from sylk_ray.thinking.summing import GoOn
+from sylk_ray.thinking.summing import Checkpoint, GoOn
 
 if TYPE_CHECKING:
     from sylk_ray.llm import Models
@@ -59,7 +59,7 @@ def fitting(role: str, most: int, ctx: Context) -> int:
 
 
 async def think_as(
-    worker: Working,
+    worker: Working[Any],
     brief: Brief,
     matter: Matter[ResultT],
     toolbox: Toolbox,
@@ -114,6 +114,8 @@ async def think_as(
                 )
             return answer
 
+        if toolbox.governs(tool):
+            return await toolbox.use(tool, arguments)
         ctx.progress(f"the {role} uses {tool}", task=brief.task)
         try:
             looks = toolbox.looks(tool)
@@ -135,6 +137,19 @@ async def think_as(
             return task
         return all_told(matter.task, told("You have been at this before", pause.summary.as_told()))
 
+    policy = policy_of(role)
+
+    async def note(checkpoint: Checkpoint) -> None:
+        await ctx.publish(
+            "context.checkpoint",
+            task=brief.task,
+            role=role,
+            category=policy.category,
+            reason=checkpoint.reason,
+            used=round(checkpoint.used, 2),
+            summary=checkpoint.summary.as_told(),
+        )
+
     outcome = await think(
         matter,
         toolbox,
@@ -145,7 +160,9 @@ async def think_as(
         check=checked,
         hear=hear,
         go_on=begin_anew,
-        full_at=policy_of(role).limit,
+        full_at=policy.limit,
+        note=note,
+        note_at=policy.checkpoints,
     )
     await ctx.publish(
         "thinking.ended",

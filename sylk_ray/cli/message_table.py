@@ -14,6 +14,7 @@ from sylk_ray.messaging.message import message_types, reply_type
 from sylk_ray.runtime.roles import GROUP, Roles
 
 MODULES = (
+    "actors.consulting_messages",
     "actors.coordinator",
     "actors.fair_share",
     "actors.job_messages",

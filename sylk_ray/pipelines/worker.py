@@ -27,6 +27,7 @@ from sylk_ray.speech.receivers import MAIN
 from sylk_ray.tools import ToolContext, kill_tool_processes
 
 ResultT = TypeVar("ResultT")
+StateT = TypeVar("StateT", bound="msgspec.Struct | None")
 
 NOTICED_WAIT_S = 0.5
 """A shorter wait for a CPU slot is not worth telling of."""
@@ -40,7 +41,7 @@ class Waived(Exception):
     """A person lets the work pass without this check."""
 
 
-class Working(Conversant[None]):
+class Working(Conversant[StateT]):
     """Runs its work as a task of its own, so that it can be cancelled while the handler waits for it."""
 
     durable = True
@@ -146,7 +147,7 @@ class Working(Conversant[None]):
         return await ctx.step(name, doing, mark=mark, undo=undo, within=in_turn, result=result)
 
 
-class Worker(Working):
+class Worker(Working[None]):
     """One of a pipeline's three."""
 
     @handler(concurrent=True)

@@ -119,7 +119,22 @@ class Run(NamedTuple):
     files: dict[str, str]
 
 
-_WRONG = REPOSITORY["shelf/prices.py"].replace("(100 - percent)", "(100 + percent)")
+_AVERAGE = {
+    "shelf/prices.py": REPOSITORY["shelf/prices.py"]
+    + '''
+
+def average(prices):
+    """The mean price, rounded down; 0 when there is none."""
+    return total(prices) // len(prices)
+''',
+    "tests/test_prices.py": REPOSITORY["tests/test_prices.py"].replace("import discount", "import average, discount")
+    + """
+
+def test_average():
+    assert average([100, 200]) == 150
+    assert average([]) == 0
+""",
+}
 RUNS = {
     "new_function": Run(
         "Add a function count_words(text) to shelf/text.py that returns how many words a text has, with tests. "
@@ -127,8 +142,9 @@ RUNS = {
         REPOSITORY,
     ),
     "failing_test": Run(
-        "The test test_discount in tests/test_prices.py fails. Find the bug in shelf/prices.py and mend it.",
-        REPOSITORY | {"shelf/prices.py": _WRONG},
+        "The test test_average in tests/test_prices.py fails with a ZeroDivisionError when there are no prices. "
+        "Mend the function average in shelf/prices.py.",
+        REPOSITORY | _AVERAGE,
     ),
     "rename": Run("Rename the function fmt_price to format_price, everywhere it is used.", REPOSITORY),
 }

@@ -285,5 +285,8 @@ async def test_of_a_session_at_rest_the_guide_tells_how_things_stand(host, tmp_p
     assert query.answers[0].text.startswith("a: succeeded")
     tests = await host.ask(ME, GUIDE, SayAtRest(made.id, "did the tests pass?"), timeout=5)
     assert tests.answers[0].text == "no tests have run"
+    told = await host.ask(ME, GUIDE, SayAtRest(made.id, "where did we leave off?"), timeout=5)
+    assert (told.answers[0].agent, told.answers[0].done_by) == ("archivalist", "briefing")
+    assert told.answers[0].text == "nothing was done in this session yet"
     lint = await host.ask(ME, GUIDE, SayAtRest(made.id, "/lint"), timeout=5)
     assert lint.answers[0].error.type == "nobody_at_work"

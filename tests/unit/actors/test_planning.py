@@ -15,7 +15,7 @@ from actors.job_messages import ContinueJob, HaltJob, PauseJob
 from actors.planning_desk import NotAsked
 from sylk_ray.jobs import Job
 from sylk_ray.sessions import JobState
-from tests.models import call
+from tests.models import call, calls
 from tests.unit.actors import SESSION
 
 from .planning import GUIDE, ORCHESTRATOR, PLAN, TASK, FakeGuide, FakePipeline, World, opened
@@ -133,16 +133,47 @@ async def test_plans_that_will_not_do_go_back_to_the_architect(world):
             plan({**TASK, "depends_on": ["b"]}, {**TASK, "name": "b", "depends_on": ["add_total"]}),
             plan({**TASK, "name": "Add Total"}),
             plan(TASK, question="really?"),
+            plan({**TASK, "name": "search_files"}),
             PLAN,
         ]
     )
     await world.until("person.asked")
-    told = world.script.told("architect", 7)
+    told = world.script.told("architect", 8)
     assert "there are no tasks" in told[0]
     assert "two tasks are named add_total" in told[1]
     assert '"nothing"' in told[2]
     assert "cycle" in told[3] or "circle" in told[3] or "each other" in told[3]
     assert "either tasks or a question" in told[5]
+    assert "search_files is a tool of yours" in told[6]
+
+
+async def test_an_architect_looks_with_a_shell_that_only_looks_and_asks_others(world):
+    looked = call("look_with_shell", command="cat readme.md | wc -l")
+    await world.submit(
+        {"approval": "auto"},
+        architect=[
+            calls(("load_skill", {"name": "look_with_shell"})),
+            looked,
+            call("look_with_shell", command="touch x"),
+            call("plan_preflight", topic="numbers"),
+            call("consult", question="What was done before?"),
+            call("run_command", command="ls"),
+            PLAN,
+        ],
+    )
+    await world.succeed("add_total")
+    assert (await world.ended()).status is JobState.SUCCEEDED
+    told = world.script.told("architect", 7)
+    assert told[0] == "look_with_shell can be called from now on"
+    assert told[1] == "exit code 0\n1"
+    assert "touch is not among what may be run to look" in told[2]
+    # Here nobody keeps what is known: that is told, and the plan is made all the same.
+    assert "archivalist" in told[3]
+    assert "The librarian: cannot be asked" in told[4]
+    assert "The archivalist: cannot be asked" in told[4]
+    assert "run_command needs the permission shell" in told[5]
+    system = world.script.requests("architect")[0].system
+    assert "consult (Ask what others know, for context)" in system
 
 
 async def test_a_task_that_is_alone_is_asked_once_whether_another_was_forgotten_and_then_waits_for_none(world):

@@ -50,7 +50,9 @@ def test_the_skill_that_says_how_things_stand_only_looks_and_needs_no_argument(r
 def test_the_voices_of_a_session_are_its_agents_that_can_be_spoken_to(tmp_path):
     found = voices(Settings(home=tmp_path))
     assert {role: voice.named for role, voice in found.items()} == {
+        "academic": False,
         "architect": False,
+        "archivalist": False,
         "engineer": True,
         "inspector": False,
         "orchestrator": False,

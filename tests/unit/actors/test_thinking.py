@@ -15,9 +15,12 @@ import pytest
 from actors import tester
 from actors.engineer import Engineer
 from actors.inspector import Inspector
+from actors.knowledge import Knowledge
+from actors.knowledge_messages import KNOWLEDGE
 from actors.looking_up import LOOKS_UP
 from actors.pipeline import PipelineAgent
-from sylk_ray.codebase.serving.opening import DIRECTORY
+from sylk_ray.codebase.requests import Index
+from sylk_ray.codebase.serving import open_codebase
 from sylk_ray.config import Model, Settings
 from sylk_ray.fairness import Lane
 from sylk_ray.hooks import HookContext, ToolAfter, hook, runtime_hooks
@@ -80,7 +83,7 @@ class World:
         self.workspace = Workspace(home, SESSION, "demo", repo)
 
     async def start(self) -> Host:
-        agents = (PipelineAgent, Engineer, Inspector, tester.Tester, Recorder, FakeRouter, FakeFleet)
+        agents = (PipelineAgent, Engineer, Inspector, tester.Tester, Knowledge, Recorder, FakeRouter, FakeFleet)
         transport = LocalTransport()
         models = {"local": Model(base_url=self.server.url, model="tiny", context_window=32_000)}
         self.host = host = Host(
@@ -92,6 +95,7 @@ class World:
             settings=Settings(home=self.home, models=models),
         )
         host.leases = self.door  # type: ignore[assignment]
+        host.directory.learn(KNOWLEDGE, "a")
         transport.join("a", host.receive)
         await host.open_session(SessionBinding(SESSION, "a"))
         return host
@@ -602,13 +606,14 @@ async def test_a_call_in_the_place_of_a_command_is_taken_for_its_command(world, 
 
 
 async def test_who_reads_and_writes_code_can_look_it_up_where_it_is_indexed(world):
-    (world.home / DIRECTORY).mkdir(parents=True)
+    with open_codebase(world.home) as code:
+        code.ask(Index(root=str(world.repo)))
     merge = await world.run(
         engineer=[call("search_code", query="total"), WRITTEN, DONE], inspector=[APPROVED], tester=TESTED
     )
     assert isinstance(merge, MergeWork)
     offered = {role: {tool.name for tool in world.script.requests(role)[0].tools} for role in ("engineer", "inspector")}
-    assert offered["engineer"] & LOOKS_UP == offered["inspector"] & LOOKS_UP == LOOKS_UP
-    # Here nobody keeps an index; that is told, and the work goes on.
+    assert offered["engineer"] & LOOKS_UP == offered["inspector"] & LOOKS_UP == {"find_symbol", "search_code"}
+    # Here are no gates; that is told, and the work goes on.
     assert "no role 'gate'" in world.script.told("engineer", 2)[0]
     assert not LOOKS_UP & {tool.name for tool in world.script.requests("tester")[0].tools}

@@ -9,7 +9,16 @@ def test_every_agents_skills_are_listed_with_tier_and_tokens(sylk):
     code, output, _ = sylk("skills", "--json")
     agents = json.loads(output)["agents"]
     assert code == 0
-    assert set(agents) == {"architect", "engineer", "guide", "inspector", "orchestrator", "tester"}
+    assert set(agents) == {
+        "academic",
+        "architect",
+        "archivalist",
+        "engineer",
+        "guide",
+        "inspector",
+        "orchestrator",
+        "tester",
+    }
     for skills in agents.values():
         assert all(each["tokens"] > 10 for each in skills)
         assert {each["tier"] for each in skills} <= {"core", "domain", "specialised"}
