@@ -175,7 +175,7 @@ async def replace_in_files(ctx: Bench, old: Annotated[str, Field(min_length=1)],
     return "\n".join([*told, *([also] if elsewhere else [])])
 
 
-@skill(domain="file_ops", keywords=["delete", "remove"], needs=("filesystem.write",))
+@skill(domain="file_ops", tier="core", needs=("filesystem.write",))
 async def delete_file(ctx: Bench, path: str) -> str:
     """Delete a file.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -145,3 +146,17 @@ def processes_with(*parts: str) -> Iterator[psutil.Process]:
         words = process.info["cmdline"] or []
         if all(part in words for part in parts):
             yield process
+
+
+def running(part: str) -> set[int]:
+    """Processes that have this in their command line."""
+    every = psutil.process_iter(["cmdline"])
+    return {each.pid for each in every if any(part in word for word in each.info["cmdline"] or ())}
+
+
+async def until_seen(look: Callable[[], Any], seconds: float = 60) -> Any:
+    """What is seen, when it is something."""
+    async with asyncio.timeout(seconds):
+        while not (seen := look()):
+            await asyncio.sleep(0.05)
+    return seen

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from sylk_ray.gateway.door import find_door
@@ -19,7 +18,7 @@ from tests.cluster import Runtime
 from tests.models import ModelServer, RoleScript, call
 from tests.unit.sessions.conftest import git, new_repository
 
-from .command import Sylk, end_of, lines_until
+from .command import Sylk, end_of, lines_until, running, until_seen
 
 REQUEST = "Add a function that adds up numbers, with tests"
 PLAN = call(
@@ -179,12 +178,12 @@ async def test_a_cell_that_is_killed_twice_pays_for_no_call_twice(runtime, model
     submitting = sylk.start("submit", REQUEST, "--repo", repo, "--yes", "--direct", "--json")
     for number in (1, 2):
         go = f"{hold}/go-{number} "
-        first = await _until(lambda go=go: _running(go))
+        first = await until_seen(lambda go=go: running(go))
         [engineer] = await runtime.at_work("engineer")
         [cell] = [each for each in (await runtime.census()).cells if each.cell == engineer.cell]
         os.kill(cell.pid, signal.SIGKILL)
         # What the dead cell left is killed, and the command is run once more; the model is not asked once more.
-        await _until(lambda go=go, first=first: _running(go) - first)
+        await until_seen(lambda go=go, first=first: running(go) - first)
         (hold / f"go-{number}").touch()
     ended = await asyncio.to_thread(end_of, submitting)
     assert ended.code == 0, ended
@@ -193,16 +192,3 @@ async def test_a_cell_that_is_killed_twice_pays_for_no_call_twice(runtime, model
     # As the server has it, over all roles: each conversation was brought before it once.
     asked = [key_of(each.request) for each in model.server.asked]
     assert len(set(asked)) == len(asked) == 1 + 10 + 1 + 3
-
-
-def _running(part: str) -> set[int]:
-    """Processes that have this in their command line."""
-    every = psutil.process_iter(["cmdline"])
-    return {each.pid for each in every if any(part in word for word in each.info["cmdline"] or ())}
-
-
-async def _until(look: Any, seconds: float = 60) -> Any:
-    async with asyncio.timeout(seconds):
-        while not (seen := look()):
-            await asyncio.sleep(0.05)
-    return seen

@@ -294,8 +294,7 @@ async def test_files_that_are_no_text_are_told(use, worktree):
 
 
 async def test_tools_are_described_for_a_model(context):
-    toolbox = Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context), about="Remove what nobody uses.")
-    tools = {tool.name: tool for tool in toolbox.offered()}
+    tools = {tool.name: tool for tool in Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context)).offered()}
     assert set(tools) == {
         "read_file", "list_files", "search_files", "write_file", "append_to_file", "edit_file", "replace_in_files",
         "delete_file", "run_command"
