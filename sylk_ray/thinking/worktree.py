@@ -19,7 +19,7 @@ from sylk_ray.errors import InputError, SylkError
 from sylk_ray.skills import skill
 from sylk_ray.thinking.commands import check_command, check_looking
 from sylk_ray.thinking.searching import lines_matching
-from sylk_ray.thinking.written import broken, doubled, numbered, without_numbers
+from sylk_ray.thinking.written import broken, defined, doubled, numbered, without_numbers
 from sylk_ray.tools import ToolContext, perform
 from sylk_ray.tools.beneath import read_beneath
 from sylk_ray.tools.errors import ActionFailed, NothingChanged
@@ -36,6 +36,7 @@ LARGEST = 4 << 20
 LISTED = 300
 LOOKS_FOR_S = 30.0
 _PLACES = 20
+_NAMED = 5
 _GO_ON = "go on with what is left to do"
 _WORTH_KEEPING = 8
 """Lines of a file that is not written anew without most of them."""
@@ -171,7 +172,7 @@ async def replace_in_files(ctx: Bench, old: Annotated[str, Field(min_length=1)],
         raise NothingChanged(f"{here} in {files}. {also}" if elsewhere else here, hint="" if elsewhere else _GO_ON)
     for path, *_ in found:
         ctx.begin_write(path)
-    told = [f"{await _changed(ctx, path, _as_edit(path, *texts))}, {count} times" for path, count, *texts in found]
+    told = [f"{await _changed(ctx, path, _as_edit(path, *texts), old)}, {count} times" for path, count, *texts in found]
     return "\n".join([*told, *([also] if elsewhere else [])])
 
 
@@ -270,26 +271,42 @@ def _refuse_loss(worktree: Path, path: str, content: str) -> None:
         )
 
 
-async def _changed(ctx: Bench, path: str, action: Write | Edit) -> str:
-    """What was done, and whether the file can still be read, and says nothing twice that it did not before."""
-    before = await asyncio.to_thread(lambda: doubled(path, _text_or_nothing(ctx.tools.worktree, path)))
+async def _changed(ctx: Bench, path: str, action: Write | Edit, renamed: str = "") -> str:
+    """What was done, and what is wrong with the file now that was not before. Where what is ``renamed`` still stands is
+    told by who does that."""
+    worktree = ctx.tools.worktree
+    before = await asyncio.to_thread(_text_or_nothing, worktree, path)
     try:
         done = await perform(action, ctx.tools)
     except NothingChanged as problem:
         raise NothingChanged(f"nothing is changed: {problem.message}", hint=_GO_ON) from None
 
-    def found_in_it() -> str:
-        text = _text_or_nothing(ctx.tools.worktree, path)
-        if unreadable := broken(path, text):
-            return f"but now it cannot be read: {unreadable}"
-        twice = {name: lines for name, lines in doubled(path, text).items() if name not in before}
-        return "\n".join(
-            f"but now {name} is defined twice, in lines {first} and {last}: change the first and remove the other"
-            for name, (first, last) in twice.items()
-        )
+    after = await asyncio.to_thread(_text_or_nothing, worktree, path)
+    wrong = await asyncio.to_thread(_wrong_now, worktree, path, before, after, renamed)
+    return "\n".join([done.summary, *(f"but now {each}" for each in wrong)])
 
-    found = await asyncio.to_thread(found_in_it)
-    return f"{done.summary}\n{found}" if found else done.summary
+
+def _wrong_now(worktree: Path, path: str, before: str, after: str, renamed: str) -> list[str]:
+    """It cannot be read, or defines something twice, or no longer what others use."""
+    if unreadable := broken(path, after):
+        return [f"it cannot be read: {unreadable}"]
+    known = doubled(path, before)
+    found = [
+        f"{name} is defined twice, in lines {first} and {last}: change the first and remove the other"
+        for name, (first, last) in doubled(path, after).items()
+        if name not in known
+    ]
+    for name in sorted(defined(path, before) - defined(path, after) - {renamed})[:_NAMED]:
+        used = [other for other in _naming(worktree, name) if other != path]
+        if used:
+            found.append(f"{name} is not defined there any more, and {', '.join(used[:_NAMED])} uses it")
+    return found
+
+
+def _naming(worktree: Path, name: str) -> list[str]:
+    """The Python files that say a name."""
+    pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return [path for path in _readable(worktree, "**/*.py") if pattern.search(_text_or_nothing(worktree, path))]
 
 
 def _text(worktree: Path, path: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 LONGEST = 1 << 20
 """Characters of a file that is looked at."""
+_DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def numbered(number: int, line: str) -> str:
@@ -30,27 +31,39 @@ def without_numbers(text: str) -> str:
     return "\n".join([*(line[6:] for line in lines), *end])
 
 
+def defined(path: str, text: str) -> set[str]:
+    """The functions and classes that a Python file defines for others; none where it cannot be read."""
+    tree = _parsed(path, text)
+    return {node.name for node in tree.body if isinstance(node, _DEFINITION)} if tree is not None else set()
+
+
 def doubled(path: str, text: str) -> dict[str, tuple[int, int]]:
     """The functions and classes of a Python file that are plainly defined twice in the same place, each with the lines
     of its last two definitions: the first of them is dead. What a decorator or a condition may be the reason for is
     not meant."""
-    if PurePosixPath(path).suffix != ".py" or len(text) > LONGEST:
-        return {}
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = _parsed(path, text)
+    if tree is None:
         return {}
     found: dict[str, tuple[int, int]] = {}
     for place in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):
         within = f"{place.name}." if isinstance(place, ast.ClassDef) else ""
         seen: dict[str, int] = {}
         for node in place.body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.decorator_list:
+            if isinstance(node, _DEFINITION) and not node.decorator_list:
                 if node.name in seen:
                     found[within + node.name] = seen[node.name], node.lineno
                 seen[node.name] = node.lineno
     return found
+
+
+def _parsed(path: str, text: str) -> ast.Module | None:
+    if PurePosixPath(path).suffix != ".py" or len(text) > LONGEST:
+        return None
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def broken(path: str, text: str) -> str:

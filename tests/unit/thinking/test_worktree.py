@@ -159,6 +159,19 @@ async def test_a_definition_that_is_added_beside_the_one_that_there_is_is_told_o
     assert "twice" not in again.text
 
 
+async def test_what_others_use_and_is_no_longer_defined_is_told(use, worktree):
+    (worktree / "a.py").write_text("def a():\n    return 1\n\n\ndef b():\n    return 2\n")
+    (worktree / "c.py").write_text("from a import a\n")
+    done = await use("edit_file", path="a.py", old="def a", new="def a_b")
+    assert done.text.endswith("but now a is not defined there any more, and c.py uses it")
+    alone = await use("edit_file", path="a.py", old="def b", new="def c_d")
+    assert "any more" not in alone.text
+    (worktree / "c.py").write_text("from a import a_b\n")
+    both = await use("replace_in_files", old="a_b", new="a", files="a.py")
+    assert "any more" not in both.text
+    assert "'a_b' still stands in c.py" in both.text
+
+
 async def test_a_long_file_is_read_in_parts(use, worktree):
     (worktree / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)))
     first = (await use("read_file", path="long.txt")).text
