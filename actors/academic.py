@@ -7,9 +7,12 @@ from pathlib import Path
 
 import msgspec
 
+from actors.archive import recalled, told_of
+from actors.chronicle import asked_as
 from actors.consulting_messages import Findings, Researched, ResearchNow, ResearchWanted, WasResearched
-from actors.patience import LOOKS_EVERY_S
+from actors.patience import ask_patiently, until_told
 from actors.thinking import NoResult, all_told, think_as, told
+from sylk_ray.codebase.requests import Recall
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Message
 from sylk_ray.pipelines import Brief, Working
@@ -22,6 +25,8 @@ from sylk_ray.thinking import Matter, Toolbox, prompt
 from sylk_ray.tools.specs import Limits, Sandbox
 
 MOST_KEPT = 100
+RELATED = 3
+"""Answers to other questions that the model is told."""
 
 
 class AcademicState(msgspec.Struct):
@@ -40,16 +45,18 @@ class Academic(Working[AcademicState]):
     about = TARGETS["academic"]
 
     @handler(concurrent=True)
-    async def research_wanted(self, message: ResearchWanted, ctx: Context) -> None:
+    async def research_wanted(self, message: ResearchWanted, ctx: Context) -> int:
         """It is known from now on, and thought about in its turn."""
-        if message.question not in self.state.findings:
-            await ctx.tell(ctx.address, ResearchNow(message.brief, message.question, message.known))
+        before = self._before(message.question)
+        if before.found is None:
+            await ctx.tell(ctx.address, ResearchNow(message.brief, message.question, message.known, before.failed))
+        return before.failed
 
     @handler()
     async def research_now(self, message: ResearchNow, ctx: Context) -> None:
         """Think about it, unless it was asked twice."""
-        before = self.state.findings.get(message.question)
-        if before is not None and (before.found is not None or not message.again):
+        before = self._before(message.question)
+        if before.found is not None or before.failed != message.failed:
             return
         self.state.number += 1
         brief = msgspec.structs.replace(message.brief, attempt=self.state.number)
@@ -66,15 +73,14 @@ class Academic(Working[AcademicState]):
         try:
             found, _ = await think_as(self, brief, matter, Toolbox([], frozenset()), ctx)
         except SylkError as error:
-            self._keep(message.question, Findings(problem=error.message))
+            self._fail(message, error.message)
             return
         await ctx.publish(
             "academic.researched",
             task=brief.task,
             question=message.question,
-            answer=found.answer,
+            told=as_told(found),
             confidence=found.confidence,
-            sources=list(found.sources),
         )
         self._keep(message.question, Findings(found))
 
@@ -82,30 +88,49 @@ class Academic(Working[AcademicState]):
     async def hear(self, message: Hear, ctx: Context) -> Heard:
         """A person's question, answered as an agent's is. Raises NoResult."""
         question = " ".join(message.text.split())
-        before = self.state.findings.get(question)
-        if before is None or before.found is None:
-            brief = await asyncio.to_thread(_brief, ctx.settings.home, ctx.address.session)
-            await ctx.tell(ctx.address, ResearchNow(brief, question, again=True))
-        # Whoever asked is told when it takes too long; it is answered all the same, for the next who asks.
-        while (now := self.state.findings.get(question)) is None or (now is before and now.found is None):
-            await ctx.clock.sleep(LOOKS_EVERY_S)
-        if now.found is None:
-            raise NoResult(now.problem)
-        return Heard(as_told(now.found), msgspec.to_builtins(now.found))
+        brief = await asyncio.to_thread(_brief, ctx.settings.home, ctx.address.session)
+        return Heard(await researched(ctx, brief, question))
 
     @handler(concurrent=True)
     async def was_researched(self, message: WasResearched, ctx: Context) -> Findings | None:
         """What came of it so far."""
-        return self.state.findings.get(message.question)
+        known = self._before(message.question)
+        return known if known.found is not None or known.failed > message.failed else None
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """An error nobody foresaw: who has asked does without."""
         if isinstance(message, ResearchNow):
-            self._keep(message.question, Findings(problem=f"it failed: {error!r}"))
+            self._fail(message, f"it failed: {error!r}")
+
+    def _before(self, question: str) -> Findings:
+        return self.state.findings.get(question, Findings())
+
+    def _fail(self, message: ResearchNow, problem: str) -> None:
+        self._keep(message.question, Findings(problem=problem, failed=message.failed + 1))
 
     def _keep(self, question: str, findings: Findings) -> None:
         kept = {**self.state.findings, question: findings}
         self.state.findings = dict(list(kept.items())[-MOST_KEPT:])
+
+
+async def researched(ctx: Context, brief: Brief, question: str, known: str = "") -> str:
+    """What the Academic says to a question: what was found out about it in any session, or else now. Whoever asks for
+    that is the Academic itself, or one who thinks. Raises NoResult, and what asking raises."""
+    before = await recalled(ctx, Recall(query=question, root=brief.repo, domain="academic", k=RELATED))
+    for each in before:
+        if each.text.startswith(asked_as(question)):
+            return f"{each.text.removeprefix(asked_as(question))}\n(asked before, in {each.session})"
+    related = f"\nFound out before:\n{told_of(before)}" if before else ""
+    academic = ctx.address.beside(Academic.role, "main")
+    failed = await ask_patiently(ctx, academic, ResearchWanted(brief, question, known + related))
+    try:
+        async with asyncio.timeout(max(0.0, ctx.deadline - ctx.clock.now()) if ctx.deadline else None):
+            findings = await until_told(ctx, academic, WasResearched(question, failed))
+    except TimeoutError:
+        raise NoResult("the Academic still thinks about it", hint="ask again in a while: it is answered once") from None
+    if findings.found is None:
+        raise NoResult(findings.problem)
+    return as_told(findings.found)
 
 
 def as_told(found: Researched) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.chronicle import memories_of
+from actors.consulting_messages import AskArchivalist
 from actors.knowledge_messages import ask_codebase
 from sylk_ray.codebase.requests import (
     AnyAnswer,
@@ -23,6 +24,7 @@ from sylk_ray.codebase.requests import (
     RecallAnswer,
     Remember,
 )
+from sylk_ray.codebase.serving.frames import Failed
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import SHARED
 from sylk_ray.routing import Intent
@@ -36,6 +38,8 @@ AT_ONCE = 500
 MOST = 8
 """Memories that are told at once."""
 LATEST = 20
+PATIENCE_S = 120.0
+"""For the Archivalist; a history of years may have to be read first."""
 
 
 class _Journal(NamedTuple):
@@ -112,12 +116,12 @@ class Archive:
         async with self._one_at_a_time:
             root = await asyncio.to_thread(self._repo_of, self._session)
             journals = await asyncio.to_thread(self._journals, root)
-            grown = [each for each in journals if self._seen.get(each.session) != each.marks]
-            if not grown:
-                return
+            # It is asked each time: what was remembered may have been forgotten since.
             read = await ask_codebase(self._ctx.ask, ReadThrough(root=root))
             assert isinstance(read, ReadThroughAnswer)
-            for each in grown:
+            for each in journals:
+                if each.session in read.through and self._seen.get(each.session) == each.marks:
+                    continue
                 try:
                     await self._take_in(each, read.through.get(each.session, 0), root)
                 except SylkError as error:
@@ -178,3 +182,19 @@ def _where(memory: Memory) -> dict[str, Any]:
 
 def _day(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).date().isoformat()
+
+
+async def asked_of_archivalist(ctx: Context, request: Recall | Preflight) -> AnyAnswer:
+    """Through the session's router. Raises a DeliveryError, and the SylkError that the request led to."""
+    archivalist = ctx.address.beside("archivalist", "main")
+    told = await ctx.ask(archivalist, AskArchivalist(request), timeout=PATIENCE_S)
+    if isinstance(told.answer, Failed):
+        raise told.answer.error()
+    return told.answer
+
+
+async def recalled(ctx: Context, wanted: Recall) -> list[Memory]:
+    """The memories that the Archivalist finds. Raises as ``asked_of_archivalist`` does."""
+    answer = await asked_of_archivalist(ctx, wanted)
+    assert isinstance(answer, RecallAnswer)
+    return answer.memories

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sylk_ray.codebase.requests import Elsewhere, Memory, MemoryKind
 from sylk_ray.messaging import Event
 
-LONGEST = 2_000
+log = logging.getLogger("sylk.chronicle")
+LONGEST = 6_000
 """Characters of a memory; what is more is in the session's history."""
 LONGEST_TITLE = 120
 _LISTED = 20
@@ -22,11 +24,16 @@ class _Told(NamedTuple):
 
 
 def memories_of(events: Iterable[Event]) -> list[Memory]:
-    """In their order. The same events give the same memories, under the same ids."""
+    """In their order. The same events give the same memories, under the same ids. One that is not as it should be, of
+    another version or a role that a package brings, is left out."""
     found: list[Memory] = []
     for event in events:
         reader = _READERS.get(event.kind)
-        told = reader(event) if reader is not None else None
+        try:
+            told = reader(event) if reader is not None else None
+        except (LookupError, TypeError, AttributeError) as problem:
+            log.warning("event %d of %s (%s) is not remembered: %r", event.sequence, event.session, event.kind, problem)
+            continue
         if told is not None:
             found.append(
                 Memory(
@@ -108,8 +115,14 @@ def _summed_up(event: Event) -> _Told | None:
 
 
 def _researched(event: Event) -> _Told:
-    lines = [event.data["answer"], *(f"Source: {each}" for each in event.data["sources"])]
-    return _Told("concept", event.data["question"], "\n".join(lines), "academic")
+    # Whole, so that who asks the same finds out that it is the same.
+    question = asked_as(event.data["question"])
+    return _Told("concept", event.data["question"], f"{question}{event.data['told']}", "academic")
+
+
+def asked_as(question: str) -> str:
+    """How the memory of what was found out about a question begins."""
+    return f"{question}\n"
 
 
 def _stored(event: Event) -> _Told:

@@ -11,15 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from actors.academic import as_told
-from actors.archive import told_of
-from actors.chronicle import LONGEST_TITLE
-from actors.consulting_messages import AskArchivalist, Findings, ResearchWanted, WasResearched
+from actors.academic import researched
+from actors.archive import asked_of_archivalist, recalled, told_of
 from actors.knowledge_messages import ask_codebase
-from actors.patience import ask_patiently, until_told
 from actors.skills.librarian import librarian_skills
-from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Memory, Preflight, PreflightAnswer, Recall, RecallAnswer
-from sylk_ray.codebase.serving.frames import Failed
+from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Preflight, PreflightAnswer, Recall
 from sylk_ray.codebase.serving.opening import DIRECTORY
 from sylk_ray.errors import SylkError
 from sylk_ray.pipelines import Brief
@@ -29,8 +25,6 @@ from sylk_ray.thinking.toolbox import shortened
 
 Whom = Literal["librarian", "archivalist", "academic"]
 ORDER: tuple[Whom, ...] = ("librarian", "archivalist", "academic")
-PATIENCE_S = 120.0
-"""For what is looked up; a history of years may have to be read first."""
 REMEMBERED = 5
 TOLD_BEFORE = 3
 _EACH = 4_000
@@ -87,7 +81,7 @@ class Consulting:
                 case "archivalist":
                     said = await self._archivalist(question)
                 case "academic":
-                    said = await self._academic(question, known)
+                    said = await researched(self._ctx, self._brief, question, known)
         except SylkError as error:
             return f"cannot be asked: {error.message}"
         return shortened(said, _EACH)
@@ -101,27 +95,8 @@ class Consulting:
         return found.text if found.status == "found" else f"nothing in this code. {found.hint}"
 
     async def _archivalist(self, question: str) -> str:
-        return told_of(await self._recalled(question)) or "nothing like it was done before."
-
-    async def _academic(self, question: str, known: str) -> str:
-        before = await self._recalled(question, academic=True)
-        if (same := next((each for each in before if each.title == question[:LONGEST_TITLE]), None)) is not None:
-            return f"{same.text} (asked before, in {same.session})"
-        ctx, academic = self._ctx, self._ctx.address.beside("academic", "main")
-        related = f"\nFound out before:\n{told_of(before)}" if before else ""
-        await ask_patiently(ctx, academic, ResearchWanted(self._brief, question, known + related))
-        findings: Findings = await until_told(ctx, academic, WasResearched(question))
-        if findings.found is None:
-            return f"cannot say: {findings.problem}"
-        return as_told(findings.found)
-
-    async def _recalled(self, question: str, *, academic: bool = False) -> list[Memory]:
-        domain = "academic" if academic else "history"
-        answer = await asked_of_archivalist(
-            self._ctx, Recall(query=question, root=self._brief.repo, domain=domain, k=REMEMBERED)
-        )
-        assert isinstance(answer, RecallAnswer)
-        return answer.memories
+        wanted = Recall(query=question, root=self._brief.repo, k=REMEMBERED)
+        return told_of(await recalled(self._ctx, wanted)) or "nothing like it was done before."
 
 
 def preflight_skill(brief: Brief, ctx: Context) -> Skill:
@@ -147,18 +122,7 @@ async def done_before(brief: Brief, words: str, ctx: Context) -> str:
     if not (ctx.settings.home / DIRECTORY).exists():
         return ""
     try:
-        answer = await asked_of_archivalist(ctx, Recall(query=words, root=brief.repo, k=TOLD_BEFORE))
+        return told_of(await recalled(ctx, Recall(query=words, root=brief.repo, k=TOLD_BEFORE)))
     except SylkError as error:
         ctx.log.info("what was done before cannot be said: %s", error)
         return ""
-    assert isinstance(answer, RecallAnswer)
-    return told_of(answer.memories)
-
-
-async def asked_of_archivalist(ctx: Context, request: Recall | Preflight) -> AnyAnswer:
-    """Through the session's router. Raises a DeliveryError, and the SylkError that the request led to."""
-    archivalist = ctx.address.beside("archivalist", "main")
-    told = await ctx.ask(archivalist, AskArchivalist(request), timeout=PATIENCE_S)
-    if isinstance(told.answer, Failed):
-        raise told.answer.error()
-    return told.answer

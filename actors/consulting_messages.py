@@ -36,16 +36,19 @@ class Researched(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """What came of a question: an answer, or why there is none."""
+    """What came of a question: an answer, or why there is none after so many tries that ``failed``."""
 
     found: Researched | None = None
     problem: str = ""
+    failed: int = 0
 
 
-class ResearchWanted(Request[None], frozen=True):
-    """Who thinks to the Academic: a question, and what is known of it here. Asked again, it is the same question."""
+class ResearchWanted(Request[int], frozen=True):
+    """Who thinks to the Academic: a question, and what is known of it here. Answers how many tries had come to nothing
+    before. Asked again, it is the same question."""
 
-    flow = said_by("engineer", "architect", to="academic")
+    flow = said_by("engineer", "architect", "academic", to="academic")
+    remembered = False
 
     brief: Brief
     question: str
@@ -53,20 +56,21 @@ class ResearchWanted(Request[None], frozen=True):
 
 
 class ResearchNow(Message, frozen=True):
-    """The Academic to itself: the same, in its turn. What came to nothing is tried ``again`` when a person asks."""
+    """The Academic to itself: the same, in its turn, after so many tries that ``failed``."""
 
     flow = said_by("academic", to="academic")
 
     brief: Brief
     question: str
     known: str = ""
-    again: bool = False
+    failed: int = 0
 
 
 class WasResearched(Request[Findings | None], frozen=True):
-    """Who thinks to the Academic: what came of it? None while nothing has."""
+    """Who thinks to the Academic: what came of it, after so many tries that ``failed``? None while nothing has."""
 
-    flow = said_by("engineer", "architect", to="academic")
+    flow = said_by("engineer", "architect", "academic", to="academic")
     remembered = False
 
     question: str
+    failed: int = 0

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Forget, Index, Search, SmartSearch, Vacuum, Verify
+from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Forget, Index, Recall, Search, SmartSearch, Vacuum, Verify
 from sylk_ray.codebase.serving.frames import Failed
 from sylk_ray.messaging import SHARED, Address, CellLost, Message, Request, said_by
 from sylk_ray.runtime.directory import GATE
@@ -91,7 +91,7 @@ async def ask_codebase(ask: Asking, request: AnyRequest, *, cell: str = "", time
     """
     patience = timeout or (LONG_S if takes_long(request) else PATIENCE_S)
     message = AskCodebase(request)
-    target = gate_of(cell) if cell and isinstance(request, Search | SmartSearch) else KNOWLEDGE
+    target = gate_of(cell) if cell and isinstance(request, Search | SmartSearch | Recall) else KNOWLEDGE
     try:
         told = await ask(target, message, timeout=patience)
     except CellLost:

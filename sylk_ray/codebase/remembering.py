@@ -22,8 +22,10 @@ from sylk_ray.codebase.requests import (
     Remembered,
 )
 from sylk_ray.knowledge import Domain, KnowledgeBase, Node, NodeType, SearchFilter
+from sylk_ray.knowledge.encoding import text_of
 from sylk_ray.knowledge.gate import No
 from sylk_ray.knowledge.vectors import Equals, Hit
+from sylk_ray.knowledge.words import asked_words, words
 
 READ = "read:"
 """Memos that begin so say how far a session's history has been read."""
@@ -79,27 +81,32 @@ class Memories:
             return nothing_recalled(asked, verdict.hint if isinstance(verdict, No) else _OTHERWISE, took_ms)
         return RecallAnswer(query=asked.query, status="found", took_ms=took_ms, memories=found)
 
-    def preflight(self, asked: Preflight) -> PreflightAnswer:
-        """From the gate alone, in well under a millisecond."""
-        seems = {domain: self._seems(domain, asked) for domain in Domain}
+    def preflight(self, asked: Preflight, *, indexed: bool) -> PreflightAnswer:
+        """From the gate where there is nothing, and by a few searches by words where there may be something. Whether
+        there is code is not known of a codebase that is not ``indexed``."""
+        there = {domain: self._has(domain, asked) for domain in Domain}
         domains = {
-            domain.value: DomainCheck(exists=there, hint=_HINTS[domain][0 if there else 1])
-            for domain, there in seems.items()
+            domain.value: DomainCheck(exists=exists, hint=_HINTS[domain][0 if exists else 1])
+            for domain, exists in there.items()
         }
-        hints = [_PLANNING[domain, there] for domain, there in seems.items() if (domain, there) in _PLANNING]
-        order = [name for domain, name in _WHO.items() if seems[domain]]
+        hints = [_PLANNING[domain, exists] for domain, exists in there.items() if (domain, exists) in _PLANNING]
+        if not indexed:
+            domains["code"] = DomainCheck(exists=False, hint=f"It is not known: {asked.root} is not indexed")
+            hints[0] = "Whether there is code for it is not known: look"
+        order = [name for domain, name in _WHO.items() if there[domain]]
         return PreflightAnswer(
             topic=asked.topic,
             domains=domains,
             planning_hints=[*hints, f"Suggested: {' -> '.join([*order, 'Engineer'])}"],
         )
 
-    def _seems(self, domain: Domain, asked: Preflight) -> bool:
-        """All words of the topic occur in the domain, and one of them in what is known of this codebase."""
-        gate = self._base.guards.gate
-        return domain.value in gate.also_exists_in(asked.topic, "") and not isinstance(
-            self._base.search.verdict(domain, asked.topic, asked.root), No
-        )
+    def _has(self, domain: Domain, asked: Preflight) -> bool:
+        """Whether something there says most words of the topic, of those that say anything."""
+        if isinstance(self._base.search.verdict(domain, asked.topic, asked.root), No):
+            return False
+        wanted = set(asked_words(asked.topic))
+        found = self._base.search.by_words(asked.topic, LOOKED_AT, domain=domain, scope=asked.root, gated=False)
+        return any(len(wanted & words(text_of(each.node)).keys()) > len(wanted) / 2 for each in found)
 
 
 _HINTS = {

@@ -411,7 +411,7 @@ class RecallAnswer(Answer, frozen=True, kw_only=True, tag=True):
 
 
 class DomainCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a domain seems to have something: a no is certain."""
+    """Whether a domain has something that says most of the topic's words."""
 
     exists: bool
     hint: str

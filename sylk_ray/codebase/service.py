@@ -75,7 +75,7 @@ class CodeService:
             case ask.Recall():
                 return self._memories.recall(request)
             case ask.Preflight():
-                return self._memories.preflight(request)
+                return self._memories.preflight(request, indexed=self.is_known(request.root))
             case ask.Explain():
                 decision = Selection(_folder(request.root)).decide(request.path)
                 return ask.Explained(
@@ -216,7 +216,8 @@ class CodeService:
         )
 
     def _forget(self, request: ask.Forget) -> ask.Forgotten:
-        self._known(request.root)
+        if not self._memories.read_through(request.root).through:
+            self._known(request.root)
         with self._guard:
             lock = self._locks.setdefault(request.root, threading.Lock())
         with lock:

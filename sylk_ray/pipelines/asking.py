@@ -72,7 +72,7 @@ class TokensWanted(Request[None], frozen=True):
     """Who thinks to the orchestrator: the session has used its tokens, also those of the ``after`` first grants. A
     person is asked for more, once for all who want them."""
 
-    flow = said_by(*WORKERS, "architect", to="orchestrator")
+    flow = said_by(*WORKERS, "architect", "academic", to="orchestrator")
 
     after: int = 0
     why: str = ""
@@ -81,7 +81,7 @@ class TokensWanted(Request[None], frozen=True):
 class TokensGiven(Request[TokenGrant | None], frozen=True):
     """The same: what did the person say? None while nobody has said anything since the ``after`` first grants."""
 
-    flow = said_by(*WORKERS, "architect", to="orchestrator")
+    flow = said_by(*WORKERS, "architect", "academic", to="orchestrator")
     remembered = False
 
     after: int = 0

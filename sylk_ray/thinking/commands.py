@@ -6,10 +6,10 @@ The confinement of tools is what protects the machine; this keeps a model from t
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import PurePosixPath
 
 from sylk_ray.errors import SylkError
+from sylk_ray.thinking.shell_words import Token, Unreadable, tokens
 
 
 class CommandRefused(SylkError):
@@ -51,39 +51,10 @@ _PREFIXES = frozenset(
     {"env", "command", "exec", "time", "nice", "stdbuf", "xargs", "builtin", "timeout"}
     | {"if", "then", "elif", "else", "while", "until", "do", "!"}
 )
-_SEPARATORS = frozenset({";", "&&", "||", "|", "&", "(", ")", "|&", ";;", "\n", "{", "}"})
+_REDIRECTS = re.compile(r"[<>][<>&|]*|&>>?")
+_BACKGROUND = re.compile(r"(?<![&|<>])&(?![&>])")
 _BEYOND = ("/", "~", "$", "../", "./../")
 _MOST_NESTED = 4
-_NEVER_MORE = re.compile(r"(?!)")
-_ANY = re.compile(r"")
-_LOOKS: dict[str, re.Pattern[str]] = {
-    "cat": _NEVER_MORE,
-    "head": _NEVER_MORE,
-    "tail": re.compile(r"^-\w*[fF]|^--follow|^--retry|^--pid"),
-    "grep": _NEVER_MORE,
-    "find": re.compile(r"^-(exec|ok|delete|fprint|fls)"),
-    "ls": _NEVER_MORE,
-    "wc": _NEVER_MORE,
-    "diff": _NEVER_MORE,
-    "tree": re.compile(r"^-\w*o|^--output"),
-    "file": re.compile(r"^-\w*[Cm]|^--compile|^--magic"),
-    "stat": _NEVER_MORE,
-    "du": _NEVER_MORE,
-    "pwd": _NEVER_MORE,
-    "env": _ANY,
-    "which": _NEVER_MORE,
-    "type": _NEVER_MORE,
-}
-"""The specification's list (3.1), each with the arguments by which it would do more than to look."""
-_QUOTED = re.compile(r"""('[^']*')|("(?:[^"\\]|\\.)*")|\\(.)""", re.DOTALL)
-"""What is between single quotes, in which a shell finds nothing; between double quotes, in which it finds what it is to
-run; and what comes after a backslash elsewhere."""
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_PRIVATE = 0xE000
-"""Code points from here on are nobody's."""
-_UNMASKED = {_PRIVATE + code: chr(code) for code in range(128)}
-_RUNS_MORE = re.compile(r"\$\(|`|\$\{")
-_OPENS = re.compile(r"[<>]")
 _SCRIPT = re.compile(r"-\w*c\w*")
 _DOCUMENT = re.compile(r"(?<!<)<<(?!<)-?\s*\\?['\"]?(\w+)['\"]?")
 
@@ -95,11 +66,11 @@ def check_command(command: str) -> None:
 
 def _check(command: str, depth: int) -> None:
     command, documents = _without_documents(command)
-    words = _words(command)
-    if "&" in words:
+    found = _read(command)
+    if any(each.operator and _BACKGROUND.search(each.text) for each in found):
         raise CommandRefused("nothing may run in the background", hint="run it in the foreground, with a time limit")
     fetched = False
-    for begun_by, simple in _simple_commands(words):
+    for begun_by, simple in _simple_commands(found):
         name, arguments = _program(simple)
         if begun_by in ("|", "|&") and fetched and name in _SHELLS:
             raise CommandRefused(f"what {'|'.join(sorted(_FETCHES))} brings is not run", hint="do without it")
@@ -113,25 +84,6 @@ def _check(command: str, depth: int) -> None:
                 _check(document, depth + 1)
         elif name == "eval":
             raise CommandRefused("eval is not run", hint="write the command itself")
-
-
-def check_looking(command: str) -> None:
-    """Of an agent that only looks: each simple command of it is on a list, and has no option that writes or runs
-    anything. Raises CommandRefused."""
-    found = _RUNS_MORE.search(_masked(command, single="''")) or _OPENS.search(_masked(command, "''", '""'))
-    if found:
-        raise CommandRefused(f"{found[0]} is not read here", hint="write plain commands, joined by | ; or &&")
-    words = _words(command)
-    if "&" in words:
-        raise CommandRefused("nothing may run in the background", hint="leave the & out")
-    for _, simple in _simple_commands(words):
-        name, arguments = simple[0], simple[1:]
-        refused = _LOOKS.get(name)
-        if refused is None:
-            raise CommandRefused(f"{name} is not among what may be run to look", hint=f"there are {', '.join(_LOOKS)}")
-        for each in arguments:
-            if refused.search(each):
-                raise CommandRefused(f"{name} {each} is not run: it does more than to look")
 
 
 def _check_one(name: str, arguments: list[str]) -> None:
@@ -183,61 +135,27 @@ def _without_documents(command: str) -> tuple[str, list[str]]:
     return "\n".join(lines), ["\n".join(documents)] if documents else []
 
 
-def _words(command: str) -> list[str]:
-    """Operators, and words as they are written: with their quotes, so that one is not taken for the other."""
-    text = _masked(command).replace("\n", " ; ")
-    lexer = shlex.shlex(text, posix=False, punctuation_chars=";&|()<>")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
+def _read(command: str) -> list[Token]:
     try:
-        return list(lexer)
-    except ValueError as problem:
+        return tokens(command)
+    except Unreadable as problem:
         raise CommandRefused(f"a shell could not read that: {problem}", hint="see to its quotes") from None
 
 
-def _masked(command: str, single: str = "", double: str = "") -> str:
-    """With each character that a backslash takes the meaning from as one that never had any, for ``_unquoted``: a
-    quote, say, that begins nothing. Lines that are continued are one. What is in single or in double quotes is left
-    out if something is given for it."""
-
-    def mask(found: re.Match[str]) -> str:
-        in_single, in_double, escaped = found.groups()
-        if in_single is not None:
-            return single or in_single
-        if in_double is not None:
-            return double or f'"{_ESCAPED.sub(mask_one, in_double[1:-1])}"'
-        return masked_one(escaped)
-
-    def mask_one(found: re.Match[str]) -> str:
-        return masked_one(found[1])
-
-    def masked_one(escaped: str) -> str:
-        return "" if escaped == "\n" else chr(_PRIVATE + ord(escaped)) if ord(escaped) < 128 else escaped
-
-    return _QUOTED.sub(mask, command)
-
-
-def _unquoted(word: str) -> str:
-    try:
-        return "".join(shlex.split(word)).translate(_UNMASKED)
-    except ValueError as problem:
-        raise CommandRefused(f"a shell could not read that: {problem}", hint="see to its quotes") from None
-
-
-def _simple_commands(words: list[str]) -> list[tuple[str, list[str]]]:
-    """Each with the separator that it begins after."""
-    found: list[tuple[str, list[str]]] = []
+def _simple_commands(found: list[Token]) -> list[tuple[str, list[str]]]:
+    """Each with the separator that it begins after. What is read from or written to a file is an argument here."""
+    commands: list[tuple[str, list[str]]] = []
     begun_by, current = "", list[str]()
-    for word in words:
-        if word in _SEPARATORS or (word and set(word) <= set(";&|()")):
+    for token in found:
+        if (token.operator and not _REDIRECTS.fullmatch(token.text)) or (not token.quoted and token.text in ("{", "}")):
             if current:
-                found.append((begun_by, current))
-            begun_by, current = word, []
+                commands.append((begun_by, current))
+            begun_by, current = token.text, []
         else:
-            current.append(_unquoted(word))
+            current.append(token.text)
     if current:
-        found.append((begun_by, current))
-    return found
+        commands.append((begun_by, current))
+    return commands
 
 
 def _program(words: list[str]) -> tuple[str, list[str]]:

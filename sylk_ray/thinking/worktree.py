@@ -17,7 +17,8 @@ from pydantic import Field
 
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.skills import skill
-from sylk_ray.thinking.commands import check_command, check_looking
+from sylk_ray.thinking.commands import check_command
+from sylk_ray.thinking.looking import looking_command
 from sylk_ray.thinking.searching import lines_matching
 from sylk_ray.thinking.written import broken, defined, doubled, numbered, without_numbers
 from sylk_ray.tools import ToolContext, perform
@@ -207,8 +208,7 @@ async def look_with_shell(ctx: Bench, command: str) -> str:
     Args:
         command: For /bin/sh, of these alone, joined by | ; or &&.
     """
-    check_looking(command)
-    return await _ran(ctx, command, LOOKS_FOR_S)
+    return await _ran(ctx, looking_command(command), LOOKS_FOR_S)
 
 
 async def _ran(ctx: Bench, command: str, timeout_s: float) -> str:

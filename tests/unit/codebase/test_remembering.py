@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sylk_ray.codebase import requests as of
+from sylk_ray.codebase.errors import NotIndexed
 from sylk_ray.codebase.nothing import certainly_nothing
 from sylk_ray.codebase.service import CodeService
 from sylk_ray.knowledge import KnowledgeBase
@@ -100,6 +101,10 @@ def test_forgetting_a_codebase_forgets_what_was_done_in_it_and_how_far_that_was_
     ask(of.Index(root=root))
     ask(of.Remember(root=root, memories=[RETRY], through={"s-1": 40}))
     ask(of.Forget(root=root))
+    ask(of.Remember(root=HERE, memories=[RETRY], through={"s-1": 40}))
+    assert ask(of.Forget(root=HERE)).nodes == 1  # it was never indexed
+    with pytest.raises(NotIndexed):
+        ask(of.Forget(root=HERE))
     assert ask(of.Recall(query="retry uploads", root=root)).memories == []
     assert ask(of.ReadThrough(root=root)).through == {}
 
@@ -138,4 +143,25 @@ def test_a_preflight_of_a_codebase_that_nobody_knows_says_so(ask):
     ask(of.Remember(root=ELSEWHERE, memories=[RETRY]))
     told = ask(of.Preflight(topic="retry uploads", root=HERE))
     assert not any(each.exists for each in told.domains.values())
-    assert told.planning_hints == ["This is greenfield work (no existing code)", "Suggested: Engineer"]
+    assert told.planning_hints == ["Whether there is code for it is not known: look", "Suggested: Engineer"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "exists"),
+    [
+        ("retry upload", True),
+        ("retry logic for uploads", True),
+        ("add retry upload", True),
+        ("retry invoice", False),
+        ("compute invoice", False),
+        ("retry", True),
+        ("the", False),
+    ],
+)
+def test_most_words_of_a_topic_make_it_known(ask, tmp_path, topic, exists):
+    for name, line in (("shop", "def retry_upload(): ..."), ("far", "def compute_invoice(): ...")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(f"{line}\n")
+        ask(of.Index(root=str(tmp_path / name)))
+    told = ask(of.Preflight(topic=topic, root=str(tmp_path / "shop")))
+    assert told.domains["code"].exists is exists
