@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
 from sylk_ray.tools import files
@@ -12,6 +12,14 @@ from sylk_ray.tools.context import ActionResult, ToolContext
 from sylk_ray.tools.errors import ActionFailed, ChangesProtected, NothingChanged
 from sylk_ray.tools.paths import real_parts, resolve, walk
 from sylk_ray.tools.specs import Delete, Edit, Write
+
+_ALIKE = 0.4
+"""Of what is shown as the nearest to a text that is not there, as difflib measures it."""
+_AFTER = 2
+_MOST_LINES = 60
+_COMPARED = 400
+_LONGEST = 2_000
+"""Lines of a file that is looked through for it."""
 
 
 def edit(action: Edit, context: ToolContext) -> ActionResult:
@@ -124,9 +132,21 @@ def _lines_of(text: str, old: str) -> list[int]:
 
 
 def _nearest(text: str, old: str) -> str:
+    """What to look at: as many lines as were asked for, where they are most alike, and what follows them."""
     lines = text.splitlines()
-    wanted = next((line for line in old.splitlines() if line.strip()), old)
-    near = get_close_matches(wanted, lines[:20_000], n=1)
-    if not near:
+    asked = [line.strip() for line in old.strip().splitlines()]
+    if not asked or len(asked) > _MOST_LINES or len(lines) > _LONGEST:
         return "Look at the file again: it may have changed."
-    return f"The nearest line is {lines.index(near[0]) + 1}: {near[0].strip()[:200]!r}. Spaces count."
+    best, at = _ALIKE, -1
+    matcher = SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2(" ".join(asked)[:_COMPARED])
+    for number in range(len(lines)):
+        matcher.set_seq1(" ".join(line.strip() for line in lines[number : number + len(asked)])[:_COMPARED])
+        # The quick ones are never less than the other.
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and (ratio := matcher.ratio()) > best:
+            best, at = ratio, number
+    if at < 0:
+        return "Look at the file again: it may have changed."
+    shown = enumerate(lines[at : at + len(asked) + _AFTER], at + 1)
+    near = "\n".join(f"{number:>5} {line[:200]}" for number, line in shown)
+    return f"It has to be in the file word for word, spaces too. The nearest is:\n{near}"

@@ -159,6 +159,23 @@ async def test_a_definition_that_is_added_beside_the_one_that_there_is_is_told_o
     assert "twice" not in again.text
 
 
+async def test_a_text_that_is_not_there_is_told_what_is_most_like_it(use, worktree):
+    (worktree / "a.py").write_text("import x\n\n\ndef mean(prices):\n    return total(prices) // len(prices)\n")
+    done = await use("edit_file", path="a.py", old="mean([])", new="mean([]) == 0")
+    assert done.failed
+    assert done.text.endswith(
+        "It has to be in the file word for word, spaces too. The nearest is:\n"
+        "    4 def mean(prices):\n    5     return total(prices) // len(prices)"
+    )
+    far = await use("edit_file", path="a.py", old="zzz qqq ~~~", new="x")
+    assert far.failed
+    assert "nearest" not in far.text
+    (worktree / "b.py").write_text("a = 1\na = 1\n")
+    twice = await use("edit_file", path="b.py", old="a = 1", new="a = 2")
+    assert twice.failed
+    assert "nearest" not in twice.text
+
+
 async def test_what_others_use_and_is_no_longer_defined_is_told(use, worktree):
     (worktree / "a.py").write_text("def a():\n    return 1\n\n\ndef b():\n    return 2\n")
     (worktree / "c.py").write_text("from a import a\n")
