@@ -7,8 +7,9 @@ What Qwen2.5-Coder-1.5B made of them, planning included, on two cores:
   tests instead of a test, and ran those that there were.
 - ``rename``: done in 141 s, 19 calls, 25,535 tokens, 1 repair. Its Engineer renamed in one file, its Inspector sent
   that back, and it renamed in all.
-- ``failing_test``: not done, and not recorded. Its Engineer reads the bug, does not see it, and changes nothing or
-  renames the function; the job fails with that, after 165 s and 40,782 tokens when it was last waited for.
+- ``failing_test``: done twice in six tries with other prompts and tools (360 and 440 s, beside other work), and not
+  with those that there are now; so it is not recorded. Its Engineer then edits a text that is not in the file, or
+  renames the function, and ends with having changed nothing.
 """
 
 from __future__ import annotations

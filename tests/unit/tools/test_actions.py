@@ -62,7 +62,7 @@ async def test_edit_refuses_a_text_that_is_absent_or_not_unique(context: ToolCon
         await perform(Edit(path="x.txt", old="one", new="1"), context)
     with pytest.raises(ActionFailed, match=r"not in x\.txt") as absent:
         await perform(Edit(path="x.txt", old="tow", new="1"), context)
-    assert "line is 3: 'two'" in absent.value.hint
+    assert absent.value.hint.endswith("The nearest is:\n    3 two")
     with pytest.raises(ActionFailed, match="not a file") as missing:
         await perform(Edit(path="xx.txt", old="one", new="1"), context)
     assert "x.txt" in missing.value.hint
