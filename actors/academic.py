@@ -56,7 +56,7 @@ class Academic(Working[AcademicState]):
     async def research_now(self, message: ResearchNow, ctx: Context) -> None:
         """Think about it, unless it was asked twice."""
         before = self._before(message.question)
-        if before.found is not None or before.failed != message.failed:
+        if before.found is not None or before.failed > message.failed:
             return
         self.state.number += 1
         brief = msgspec.structs.replace(message.brief, attempt=self.state.number)
@@ -89,7 +89,8 @@ class Academic(Working[AcademicState]):
         """A person's question, answered as an agent's is. Raises NoResult."""
         question = " ".join(message.text.split())
         brief = await asyncio.to_thread(_brief, ctx.settings.home, ctx.address.session)
-        return Heard(await researched(ctx, brief, question))
+        within = max(0.0, ctx.deadline - ctx.clock.now()) if ctx.deadline else None
+        return Heard(await researched(ctx, brief, question, within=within))
 
     @handler(concurrent=True)
     async def was_researched(self, message: WasResearched, ctx: Context) -> Findings | None:
@@ -109,14 +110,18 @@ class Academic(Working[AcademicState]):
         self._keep(message.question, Findings(problem=problem, failed=message.failed + 1))
 
     def _keep(self, question: str, findings: Findings) -> None:
-        kept = {**self.state.findings, question: findings}
-        self.state.findings = dict(list(kept.items())[-MOST_KEPT:])
+        others = {each: known for each, known in self.state.findings.items() if each != question}
+        self.state.findings = dict([*others.items(), (question, findings)][-MOST_KEPT:])
 
 
-async def researched(ctx: Context, brief: Brief, question: str, known: str = "") -> str:
-    """What the Academic says to a question: what was found out about it in any session, or else now. Whoever asks for
-    that is the Academic itself, or one who thinks. Raises NoResult, and what asking raises."""
-    before = await recalled(ctx, Recall(query=question, root=brief.repo, domain="academic", k=RELATED))
+async def researched(ctx: Context, brief: Brief, question: str, known: str = "", *, within: float | None = None) -> str:
+    """What the Academic says to a question: what was found out about it in any session, or else now, ``within`` so many
+    seconds. Whoever asks for that is the Academic itself, or one who thinks. Raises NoResult, and a DeliveryError."""
+    try:
+        before = await recalled(ctx, Recall(query=question, root=brief.repo, domain="academic", k=RELATED))
+    except SylkError as error:
+        ctx.log.info("what was found out before cannot be said: %s", error)
+        before = []
     for each in before:
         if each.text.startswith(asked_as(question)):
             return f"{each.text.removeprefix(asked_as(question))}\n(asked before, in {each.session})"
@@ -124,7 +129,7 @@ async def researched(ctx: Context, brief: Brief, question: str, known: str = "")
     academic = ctx.address.beside(Academic.role, "main")
     failed = await ask_patiently(ctx, academic, ResearchWanted(brief, question, known + related))
     try:
-        async with asyncio.timeout(max(0.0, ctx.deadline - ctx.clock.now()) if ctx.deadline else None):
+        async with asyncio.timeout(within):
             findings = await until_told(ctx, academic, WasResearched(question, failed))
     except TimeoutError:
         raise NoResult("the Academic still thinks about it", hint="ask again in a while: it is answered once") from None

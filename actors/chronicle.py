@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from sylk_ray.codebase.requests import Elsewhere, Memory, MemoryKind
 from sylk_ray.messaging import Event
@@ -29,25 +29,30 @@ def memories_of(events: Iterable[Event]) -> list[Memory]:
     found: list[Memory] = []
     for event in events:
         reader = _READERS.get(event.kind)
-        try:
-            told = reader(event) if reader is not None else None
-        except (LookupError, TypeError, AttributeError) as problem:
-            log.warning("event %d of %s (%s) is not remembered: %r", event.sequence, event.session, event.kind, problem)
+        if reader is None:
             continue
-        if told is not None:
-            found.append(
-                Memory(
-                    id=f"{event.session}#{event.sequence}",
-                    domain=told.domain,
-                    kind=told.kind,
-                    title=told.title[:LONGEST_TITLE],
-                    text=told.text.strip()[:LONGEST],
-                    session=event.session,
-                    task=event.task,
-                    at=event.at,
-                )
-            )
+        try:
+            told = reader(event)
+            if told is not None:
+                found.append(_memory(told, event))
+        except (LookupError, TypeError, AttributeError, ValueError) as problem:
+            log.warning("event %d of %s (%s) is not remembered: %r", event.sequence, event.session, event.kind, problem)
     return found
+
+
+def _memory(told: _Told, event: Event) -> Memory:
+    if told.kind not in get_args(MemoryKind):
+        raise ValueError(f"there are no memories of the kind {told.kind!r}")
+    return Memory(
+        id=f"{event.session}#{event.sequence}",
+        domain=told.domain,
+        kind=told.kind,
+        title=told.title[:LONGEST_TITLE],
+        text=told.text.strip()[:LONGEST],
+        session=event.session,
+        task=event.task,
+        at=event.at,
+    )
 
 
 def _plan(event: Event) -> _Told:

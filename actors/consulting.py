@@ -66,24 +66,25 @@ class Consulting:
         asked = ORDER[: ORDER.index(whom) + 1]
         told: list[str] = []
         for each in asked:
-            key = (each, question)
-            if key not in self._said:
-                self._said[key] = await self._ask(each, question, "\n".join(told))
+            said = self._said.get((each, question))
+            if said is None:
                 await self._ctx.publish("agent.consulted", task=self._brief.task, whom=each, question=question)
-            told.append(f"The {each}: {self._said[key]}")
+                try:
+                    said = await self._ask(each, question, "\n".join(told))
+                    self._said[each, question] = said
+                except SylkError as error:
+                    said = f"cannot be asked: {error.message}"
+            told.append(f"The {each}: {said}")
         return "\n\n".join(told)
 
     async def _ask(self, whom: Whom, question: str, known: str) -> str:
-        try:
-            match whom:
-                case "librarian":
-                    said = await self._librarian(question)
-                case "archivalist":
-                    said = await self._archivalist(question)
-                case "academic":
-                    said = await researched(self._ctx, self._brief, question, known)
-        except SylkError as error:
-            return f"cannot be asked: {error.message}"
+        match whom:
+            case "librarian":
+                said = await self._librarian(question)
+            case "archivalist":
+                said = await self._archivalist(question)
+            case "academic":
+                said = await researched(self._ctx, self._brief, question, known)
         return shortened(said, _EACH)
 
     async def _librarian(self, question: str) -> str:

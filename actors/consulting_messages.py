@@ -48,7 +48,6 @@ class ResearchWanted(Request[int], frozen=True):
     before. Asked again, it is the same question."""
 
     flow = said_by("engineer", "architect", "academic", to="academic")
-    remembered = False
 
     brief: Brief
     question: str

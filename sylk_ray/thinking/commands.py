@@ -143,11 +143,17 @@ def _read(command: str) -> list[Token]:
 
 
 def _simple_commands(found: list[Token]) -> list[tuple[str, list[str]]]:
-    """Each with the separator that it begins after. What is read from or written to a file is an argument here."""
+    """Each with the separator that it begins after, and without the files that it reads from or writes to."""
     commands: list[tuple[str, list[str]]] = []
     begun_by, current = "", list[str]()
+    redirected = False
     for token in found:
-        if (token.operator and not _REDIRECTS.fullmatch(token.text)) or (not token.quoted and token.text in ("{", "}")):
+        if token.operator and _REDIRECTS.fullmatch(token.text):
+            redirected = True
+        elif redirected and not token.operator:
+            redirected = False
+        elif token.operator or (not token.quoted and token.text in ("{", "}")):
+            redirected = False
             if current:
                 commands.append((begun_by, current))
             begun_by, current = token.text, []

@@ -27,7 +27,7 @@ _LOOKS: dict[str, _Refused | None] = {
     "find": _Refused(re.compile(r"-(exec|ok|delete|fprint|fls)")),
     "ls": None,
     "wc": None,
-    "diff": None,
+    "diff": _Refused(re.compile(r"-\w*l"), ("--paginate",)),
     "tree": _Refused(re.compile(r"-\w*[oR]"), ("--output",)),
     "file": _Refused(re.compile(r"-\w*[CmzZ]"), ("--compile", "--magic-file", "--uncompress")),
     "stat": None,

@@ -7,7 +7,7 @@ import shlex
 from typing import NamedTuple
 
 _OPERATORS = ";&|()<>`"
-_PLAIN = re.compile(r"[\w./*?\[\]@%+=:,^!-]")
+_PLAIN = re.compile(r"[\w./*?\[\]@%+=:,^!~-]")
 """Characters that need no quotes; some of them stand for the names of files."""
 _GLOB = re.compile(r"[*?\[]")
 _EXPANDS = re.compile(r"[\w{(@*#?$!-]")
@@ -65,7 +65,7 @@ class _Reader:
             if mark in " \t\r":
                 self._end_word()
             elif mark == "\n":
-                self._operator(";")
+                self._operator(";", line=True)
             elif mark == "#" and not self._started:
                 end = command.find("\n", self._at)
                 self._at = len(command) if end < 0 else end
@@ -86,8 +86,10 @@ class _Reader:
         self._end_word()
         return self._found
 
-    def _operator(self, text: str) -> None:
+    def _operator(self, text: str, *, line: bool = False) -> None:
         self._end_word()
+        if line and (not self._found or self._found[-1].operator):
+            return  # it ends nothing
         self._found.append(Token(text, operator=True))
 
     def _bare(self, mark: str) -> None:

@@ -20,7 +20,7 @@ from sylk_ray.skills import skill
 from sylk_ray.thinking.commands import check_command
 from sylk_ray.thinking.looking import looking_command
 from sylk_ray.thinking.searching import lines_matching
-from sylk_ray.thinking.written import broken, defined, doubled, numbered, without_numbers
+from sylk_ray.thinking.written import bound, broken, defined, doubled, numbered, without_numbers
 from sylk_ray.tools import ToolContext, perform
 from sylk_ray.tools.beneath import read_beneath
 from sylk_ray.tools.errors import ActionFailed, NothingChanged
@@ -38,6 +38,8 @@ LISTED = 300
 LOOKS_FOR_S = 30.0
 _PLACES = 20
 _NAMED = 5
+_LOOKED_THROUGH = 1_000
+"""Files that are looked into for who uses what is gone."""
 _GO_ON = "go on with what is left to do"
 _WORTH_KEEPING = 8
 """Lines of a file that is not written anew without most of them."""
@@ -296,17 +298,26 @@ def _wrong_now(worktree: Path, path: str, before: str, after: str, renamed: str)
         for name, (first, last) in doubled(path, after).items()
         if name not in known
     ]
-    for name in sorted(defined(path, before) - defined(path, after) - {renamed})[:_NAMED]:
-        used = [other for other in _naming(worktree, name) if other != path]
-        if used:
-            found.append(f"{name} is not defined there any more, and {', '.join(used[:_NAMED])} uses it")
+    gone = sorted(defined(path, before) - bound(path, after) - {renamed})[:_NAMED] if before else []
+    return found + [
+        f"{name} is not defined there any more, and {', '.join(used)} uses it"
+        for name, used in _using(worktree, gone, path).items()
+    ]
+
+
+def _using(worktree: Path, names: list[str], besides: str) -> dict[str, list[str]]:
+    """The Python files that say a name without giving it a meaning themselves, some of them; not ``besides``."""
+    found: dict[str, list[str]] = {}
+    if not names:
+        return found
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
+    for path in _readable(worktree, "**/*.py")[:_LOOKED_THROUGH]:
+        text = _text_or_nothing(worktree, path) if path != besides else ""
+        said = set(pattern.findall(text))
+        for name in sorted(said - bound(path, text, imports=False)) if said else ():
+            if len(found.setdefault(name, [])) < _NAMED:
+                found[name].append(path)
     return found
-
-
-def _naming(worktree: Path, name: str) -> list[str]:
-    """The Python files that say a name."""
-    pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    return [path for path in _readable(worktree, "**/*.py") if pattern.search(_text_or_nothing(worktree, path))]
 
 
 def _text(worktree: Path, path: str) -> str:

@@ -37,6 +37,29 @@ def defined(path: str, text: str) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, _DEFINITION)} if tree is not None else set()
 
 
+def bound(path: str, text: str, *, imports: bool = True) -> set[str]:
+    """All names that a Python file gives a meaning to at its top level, also under a condition; with those that it
+    imports, or without."""
+    tree = _parsed(path, text)
+    found: set[str] = set()
+    waiting: list[ast.AST] = list(tree.body) if tree is not None else []
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found.add(node.name)
+            case ast.Import() | ast.ImportFrom():
+                if imports:
+                    found |= {(each.asname or each.name).partition(".")[0] for each in node.names}
+            case ast.Name(ctx=ast.Store()):
+                found.add(node.id)
+            case ast.Lambda():
+                pass
+            case _:
+                waiting += ast.iter_child_nodes(node)
+    return found
+
+
 def doubled(path: str, text: str) -> dict[str, tuple[int, int]]:
     """The functions and classes of a Python file that are plainly defined twice in the same place, each with the lines
     of its last two definitions: the first of them is dead. What a decorator or a condition may be the reason for is

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from difflib import SequenceMatcher, get_close_matches
+from heapq import nlargest
+from itertools import accumulate
 from pathlib import Path
 
 from sylk_ray.tools import files
@@ -16,6 +19,8 @@ from sylk_ray.tools.specs import Delete, Edit, Write
 _ALIKE = 0.4
 """Of what is shown as the nearest to a text that is not there, as difflib measures it."""
 _AFTER = 2
+_FEW = 30
+_WORD = re.compile(r"\w+")
 _MOST_LINES = 60
 _COMPARED = 400
 _LONGEST = 2_000
@@ -140,13 +145,24 @@ def _nearest(text: str, old: str) -> str:
     best, at = _ALIKE, -1
     matcher = SequenceMatcher(None, autojunk=False)
     matcher.set_seq2(" ".join(asked)[:_COMPARED])
-    for number in range(len(lines)):
+    for number in _worth_comparing(lines, asked):
         matcher.set_seq1(" ".join(line.strip() for line in lines[number : number + len(asked)])[:_COMPARED])
-        # The quick ones are never less than the other.
-        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and (ratio := matcher.ratio()) > best:
+        # The quick one is never less than the other.
+        if matcher.quick_ratio() > best and (ratio := matcher.ratio()) > best:
             best, at = ratio, number
     if at < 0:
         return "Look at the file again: it may have changed."
     shown = enumerate(lines[at : at + len(asked) + _AFTER], at + 1)
     near = "\n".join(f"{number:>5} {line[:200]}" for number, line in shown)
     return f"It has to be in the file word for word, spaces too. The nearest is:\n{near}"
+
+
+def _worth_comparing(lines: list[str], asked: list[str]) -> list[int]:
+    """Where so many lines begin that share most words with those that were asked for; all of a short text."""
+    if len(lines) <= _FEW:
+        return list(range(len(lines)))
+    wanted = set(_WORD.findall(" ".join(asked)))
+    shared = [0, *accumulate(len(wanted.intersection(_WORD.findall(line))) for line in lines)]
+    count = len(asked)
+    scores = [shared[min(number + count, len(lines))] - shared[number] for number in range(len(lines))]
+    return sorted(nlargest(_FEW, (number for number, score in enumerate(scores) if score), key=scores.__getitem__))

@@ -22,14 +22,14 @@ from sylk_ray.codebase import requests as of
 from sylk_ray.codebase.serving.frames import Failed
 from sylk_ray.config import Model, Settings
 from sylk_ray.errors import SylkError
-from sylk_ray.messaging import Address, Event, Request, said_by
+from sylk_ray.messaging import Address, Event, Message, Request, said_by
 from sylk_ray.pipelines import Brief
 from sylk_ray.pipelines.asking import TokensGiven, TokensWanted
 from sylk_ray.pipelines.brief import Assignment
 from sylk_ray.routing import Intent
 from sylk_ray.runtime import Agent, Context, Host, LocalTransport, Roles, SessionBinding, SystemClock, handler
 from sylk_ray.runtime.directory import LocateSession
-from sylk_ray.runtime.journal import SqliteJournals
+from sylk_ray.runtime.journal import SqliteJournals, read_events
 from sylk_ray.sessions import SessionDirectory, SessionRecord, session_directory
 from sylk_ray.skills import run
 from sylk_ray.speech import CallSkill, Hear
@@ -66,11 +66,37 @@ class Consult(Request[list[str]], frozen=True):
     words: str = ""
 
 
+class Late:
+    """A handler's context when what it was told should have arrived long ago."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self.deadline = 1.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+
+class Told(Message, frozen=True):
+    """To the asker: ask that, long after you were told."""
+
+    flow = said_by("any", to="any")
+
+    brief: Brief
+    question: str
+
+
 class Asker(Agent[None]):
     """In the place of an Engineer."""
 
     role = "engineer"
     durable = True
+
+    @handler()
+    async def told(self, message: Told, ctx: Context) -> None:
+        late = Late(ctx)
+        said = await Consulting(message.brief, late).consult(message.question, "academic")  # type: ignore[arg-type]
+        await ctx.publish("asker.heard", text=said)
 
     @handler()
     async def consult(self, message: Consult, ctx: Context) -> list[str]:
@@ -158,8 +184,8 @@ class World:
         return await self.host.ask(ROUTER, ASKER, message, timeout=60)
 
     async def published(self, kind: str) -> list[dict[str, Any]]:
-        journal = await self.journals.open(SESSION, "a")
-        return [dict(event.data) for event in await journal.events(0) if event.kind == kind]
+        path = SessionDirectory(session_directory(self.home, SESSION)).journal
+        return [dict(event.data) for event in read_events(path) if event.kind == kind]
 
 
 @pytest.fixture
@@ -457,6 +483,16 @@ async def test_questions_that_begin_alike_are_not_the_same(world):
     assert "With care. (confidence: medium)\n(asked before, in " in again[0]
 
 
+async def test_who_was_told_long_ago_still_waits_for_the_academic(world):
+    """What an agent is told has a deadline for its arrival, which says nothing of what it does then."""
+    world.script = RoleScript(academic=[call("finish", **RESEARCHED)])
+    await world.host.tell(ROUTER, ASKER, Told(world.brief(), QUESTION), timeout=30)
+    async with asyncio.timeout(20):
+        while not (heard := await world.published("asker.heard")):
+            await asyncio.sleep(0.05)
+    assert "Wait longer each time." in heard[0]["text"]
+
+
 async def test_the_academic_may_ask_for_more_tokens():
     for message in (TokensWanted, TokensGiven):
         assert "academic" in message.flow.senders
@@ -471,5 +507,11 @@ async def test_what_was_forgotten_is_read_anew(world):
 
 
 async def test_an_event_of_another_shape_hides_no_other(world):
-    await world.happened("s-old", event("engineer.result", summary="Done."), event("task.merged"), DONE)
+    odd = [
+        event("engineer.result", summary="Done."),
+        event("task.merged"),
+        event("plan.made", summary="x", text=None, tasks=[]),
+        event("archivalist.stored", memory="poem", title="x", text="y"),
+    ]
+    await world.happened("s-old", *odd, DONE)
     assert len(await world.recalled("retry")) == 1

@@ -70,7 +70,10 @@ async def test_what_was_said_while_its_session_was_put_away_is_not_said_twice(ht
 
 async def test_who_can_be_spoken_to_and_how_routing_has_gone(http, tidy):
     agents = (await http.get("/sessions/s-1/agents")).json()
-    assert set(agents) == {"guide", "architect", "orchestrator", "inspector", "tester", "engineer"}
+    assert set(agents) == {"academic", "architect", "archivalist", "engineer", "guide", "inspector"} | {
+        "orchestrator",
+        "tester",
+    }
     await http.post("/sessions/s-1/say", json={"text": "hello, what can you do?"})
     await http.post("/sessions/s-1/say", json={"text": "hello, what can you do?"})
     told = (await http.get("/sessions/s-1/routing")).json()

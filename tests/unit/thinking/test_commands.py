@@ -159,6 +159,7 @@ def test_what_only_looks_is_run_to_look(command):
         ("find *", r"find \* is not run"),
         ("l? a", "not among"),
         ("ls |& rm", "& is not read"),
+        ("diff -l a b", "diff -l"),
     ],
 )
 def test_what_does_more_than_to_look_is_not_run(command, told):
@@ -174,6 +175,7 @@ def test_what_does_more_than_to_look_is_not_run(command, told):
         ("ls src/*.py '*.py'", "ls src/*.py '*.py'"),
         ('grep "$" a; grep "a\\$b" c', "grep '$' a ; grep 'a$b' c"),
         ("cat a # all of it\nls", "cat a ; ls"),
+        ("\n# first\ncat a;\n\nls ~ &&\npwd |\nwc\n", "cat a ; ls ~ && pwd | wc ;"),
     ],
 )
 def test_what_is_run_is_what_was_read(command, again):
@@ -197,7 +199,10 @@ def test_what_is_hidden_by_quotes_is_found(command):
         check_command(command)
 
 
-@pytest.mark.parametrize("command", ["make 2>&1 | tail", "make >out 2>/dev/null && cat out", "make &> out", "sort < a"])
+@pytest.mark.parametrize(
+    "command",
+    ["rm -rf build 2>/dev/null", "make 2>&1 | tail", "make >out 2>/dev/null && cat out", "make &> out", "sort < a"],
+)
 def test_redirections_are_no_background(command):
     check_command(command)
     with pytest.raises(CommandRefused, match="rm of"):

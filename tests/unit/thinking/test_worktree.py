@@ -176,6 +176,18 @@ async def test_a_text_that_is_not_there_is_told_what_is_most_like_it(use, worktr
     assert "nearest" not in twice.text
 
 
+async def test_what_is_still_there_in_another_way_or_others_define_themselves_is_not_told(use, worktree):
+    (worktree / "a.py").write_text("def a(): ...\n\n\ndef main(): ...\n\n\ndef b(): ...\n")
+    (worktree / "c.py").write_text("from a import a, b\n\n\ndef main():\n    a()\n")
+    for old, new in (
+        ("def a(): ...", "from x import a"),
+        ("def main(): ...", "def other(): ..."),
+        ("def b(): ...", "try:\n    b = None\nexcept E:\n    pass"),
+    ):
+        done = await use("edit_file", path="a.py", old=old, new=new)
+        assert "any more" not in done.text, old
+
+
 async def test_what_others_use_and_is_no_longer_defined_is_told(use, worktree):
     (worktree / "a.py").write_text("def a():\n    return 1\n\n\ndef b():\n    return 2\n")
     (worktree / "c.py").write_text("from a import a\n")
