@@ -51,8 +51,7 @@ _PREFIXES = frozenset(
     {"env", "command", "exec", "time", "nice", "stdbuf", "xargs", "builtin", "timeout"}
     | {"if", "then", "elif", "else", "while", "until", "do", "!"}
 )
-_REDIRECTS = re.compile(r"[<>][<>&|]*|&>>?")
-_BACKGROUND = re.compile(r"(?<![&|<>])&(?![&>])")
+_REDIRECTS = frozenset({"<", ">", ">>", ">&", ">|", "<<", "<<-", "<<<", "<&", "<>", "&>", "&>>"})
 _BEYOND = ("/", "~", "$", "../", "./../")
 _MOST_NESTED = 4
 _SCRIPT = re.compile(r"-\w*c\w*")
@@ -67,7 +66,7 @@ def check_command(command: str) -> None:
 def _check(command: str, depth: int) -> None:
     command, documents = _without_documents(command)
     found = _read(command)
-    if any(each.operator and _BACKGROUND.search(each.text) for each in found):
+    if any(each.operator and each.text == "&" for each in found):
         raise CommandRefused("nothing may run in the background", hint="run it in the foreground, with a time limit")
     fetched = False
     for begun_by, simple in _simple_commands(found):
@@ -148,7 +147,7 @@ def _simple_commands(found: list[Token]) -> list[tuple[str, list[str]]]:
     begun_by, current = "", list[str]()
     redirected = False
     for token in found:
-        if token.operator and _REDIRECTS.fullmatch(token.text):
+        if token.operator and token.text in _REDIRECTS:
             redirected = True
         elif redirected and not token.operator:
             redirected = False

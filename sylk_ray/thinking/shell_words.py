@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import NamedTuple
 
-_OPERATORS = ";&|()<>`"
+_OPERATOR = re.compile(r"&&|\|\||;;|\|&|&>>?|>>|>&|>\||<<<|<<-?|<&|<>|[;&|()<>`]")
 _PLAIN = re.compile(r"[\w./*?\[\]@%+=:,^!~-]")
 """Characters that need no quotes; some of them stand for the names of files."""
 _GLOB = re.compile(r"[*?\[]")
@@ -19,7 +19,7 @@ class Unreadable(ValueError):
 
 
 class Token(NamedTuple):
-    """A word, or an operator: several operators without a space between are one."""
+    """A word, or an operator."""
 
     text: str
     """As the program gets it, where nothing is expanded."""
@@ -69,12 +69,9 @@ class _Reader:
             elif mark == "#" and not self._started:
                 end = command.find("\n", self._at)
                 self._at = len(command) if end < 0 else end
-            elif mark in _OPERATORS:
-                end = self._at
-                while end < len(command) and command[end] in _OPERATORS:
-                    end += 1
-                whole, self._at = command[self._at - 1 : end], end
-                self._operator(whole)
+            elif found := _OPERATOR.match(command, self._at - 1):
+                self._at = found.end()
+                self._operator(found[0])
             elif mark == "'":
                 self._quote(self._until("'"))
             elif mark == '"':

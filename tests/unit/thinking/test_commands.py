@@ -155,7 +155,7 @@ def test_what_only_looks_is_run_to_look(command):
         ("file --comp --mag mg", "file --comp"),
         ("tail --fol a", "tail --fol"),
         ("tree -R", "tree -R"),
-        ("ls() { ls | ls; }; ls", r"\(\) is not read"),
+        ("ls() { ls | ls; }; ls", r"\( is not read"),
         ("find *", r"find \* is not run"),
         ("l? a", "not among"),
         ("ls |& rm", "& is not read"),
@@ -192,6 +192,8 @@ def test_what_is_run_is_what_was_read(command, again):
         "(sleep 1 &)",
         "cat `rm -rf /x`",
         "g\\it push",
+        "a;>b rm -rf /x",
+        "a&&>b rm -rf /x",
     ],
 )
 def test_what_is_hidden_by_quotes_is_found(command):
