@@ -21,6 +21,8 @@ import qdrant_edge as engine
 from benchmarks.table import Row
 from benchmarks.vectors import raw_search, raw_shard, taken
 from sylk_ray.codebase.indexing import Indexer
+from sylk_ray.codebase.requests import Memory, Preflight, Recall, Remember
+from sylk_ray.codebase.service import CodeService
 from sylk_ray.knowledge import Domain, Edge, EdgeType, KnowledgeBase, Node, NodeType, QueryConstraints
 from sylk_ray.knowledge.embedding import StaticEmbedder
 from sylk_ray.knowledge.embedding.embedder import Vectors
@@ -32,6 +34,7 @@ SCOPE = "/repo"
 BATCH = 1000
 SEARCHES = 200
 FILES = 1000
+MEMORIES = 4000
 WORDS = (
     *("alpha", "beta", "gamma", "delta", "order", "total", "store", "parse"),
     *("read", "write", "open", "close", "index", "search", "find", "make"),
@@ -255,6 +258,38 @@ def gate(home: Path) -> list[Row]:
     ]
 
 
+def memories(home: Path) -> list[Row]:
+    """What was done on a repository, of many sessions: to remember it, to find it, and to see what a planner has."""
+    with KnowledgeBase(home / "memories") as base:
+        service = CodeService(base)
+        given = [
+            Memory(
+                id=f"s-{number // 40}#{number}",
+                domain="history",
+                kind="pattern",
+                title=f"{WORDS[number % 16]} {WORDS[number // 16 % 16]}: done",
+                text=f"{WORDS[number % 7]} was made to {WORDS[number % 13]} the {WORDS[number % 11]} {number}.",
+                session=f"s-{number // 40}",
+            )
+            for number in range(MEMORIES)
+        ]
+        began = time.perf_counter()
+        for start in range(0, MEMORIES, 500):
+            service.handle(Remember(root=SCOPE, memories=given[start : start + 500]))
+        kept = time.perf_counter() - began
+        recall, nothing, preflight = medians(
+            lambda n: service.handle(Recall(query=f"how was {WORDS[n % 16]} {n} done", root=SCOPE)),
+            lambda n: service.handle(Recall(query=f"zyxwv {'q' * (n % 40 + 3)}", root=SCOPE)),
+            lambda n: service.handle(Preflight(topic=f"{WORDS[n % 16]} {WORDS[n % 5]}", root=SCOPE)),
+        )
+    return [
+        Row(f"memories: {MEMORIES:,} are remembered", MEMORIES / kept, "a second", None, more_is_better=True),
+        Row("memories: recall, median", recall, "ms", None),
+        Row("memories: ... of what was never done, median", nothing, "ms", None),
+        Row("memories: preflight over three domains, median", preflight, "ms", 50),
+    ]
+
+
 def repository(home: Path, count: int = FILES) -> Path:
     """Sources of packages that are installed here, copied: the same for every run with the same environment."""
     installed = Path(sysconfig.get_paths()["purelib"])
@@ -322,5 +357,5 @@ def measure() -> list[Row]:
         with tempfile.TemporaryDirectory() as home:
             rows += of_size(count, Path(home))
     with tempfile.TemporaryDirectory() as home:
-        rows += [*gate(Path(home)), *indexing(Path(home))]
+        rows += [*gate(Path(home)), *memories(Path(home)), *indexing(Path(home))]
     return rows
