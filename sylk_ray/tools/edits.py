@@ -23,7 +23,7 @@ _FEW = 30
 _WORD = re.compile(r"\w+")
 _MOST_LINES = 60
 _COMPARED = 400
-_LONGEST = 2_000
+_LONGEST = 20_000
 """Lines of a file that is looked through for it."""
 
 
@@ -158,11 +158,13 @@ def _nearest(text: str, old: str) -> str:
 
 
 def _worth_comparing(lines: list[str], asked: list[str]) -> list[int]:
-    """Where so many lines begin that share most words with those that were asked for; all of a short text."""
+    """Where so many lines begin that share most words with those that were asked for, or else the line that is most
+    like their first; all of a short text."""
     if len(lines) <= _FEW:
         return list(range(len(lines)))
     wanted = set(_WORD.findall(" ".join(asked)))
     shared = [0, *accumulate(len(wanted.intersection(_WORD.findall(line))) for line in lines)]
     count = len(asked)
     scores = [shared[min(number + count, len(lines))] - shared[number] for number in range(len(lines))]
-    return sorted(nlargest(_FEW, (number for number, score in enumerate(scores) if score), key=scores.__getitem__))
+    best = nlargest(_FEW, (number for number, score in enumerate(scores) if score), key=scores.__getitem__)
+    return sorted(best) or [lines.index(line) for line in get_close_matches(asked[0], lines, n=1)]

@@ -294,3 +294,13 @@ async def test_a_cancelled_action_is_whole_or_was_not_begun(context: ToolContext
     with pytest.raises(asyncio.CancelledError):
         await task
     assert (context.worktree / "a").read_text() == "x" * 100_000
+
+
+@pytest.mark.parametrize(("old", "near"), [("value_44 = f(45)", "value_44 = f(44)"), ("tow", "two")])
+async def test_in_a_long_file_the_nearest_lines_are_found_too(
+    context: ToolContext, x: Path, old: str, near: str
+) -> None:
+    x.write_text("".join(f"value_{number} = f({number})\n" for number in range(15_000)) + "two\n")
+    with pytest.raises(ActionFailed) as absent:
+        await perform(Edit(path="x.txt", old=old, new="1"), context)
+    assert f" {near}" in absent.value.hint
