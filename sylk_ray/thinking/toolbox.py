@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from sylk_ray.errors import SylkError
 from sylk_ray.llm import Tool
-from sylk_ray.skills import Change, Disclosure, Permission, Registry, Skill, SkillLoader, run
+from sylk_ray.skills import Change, Disclosure, OverBudget, Permission, Registry, Skill, SkillLoader, run
 from sylk_ray.skills.control import load_skill
 from sylk_ray.thinking.commands import CommandRefused
 from sylk_ray.tools import PathRefused
@@ -73,7 +73,10 @@ class Toolbox:
         """Have one that was not loaded; whether it is now, and was not."""
         if name not in {each.name for each in self._loader.not_loaded()}:
             return False
-        return name in self._loader.load(name).loaded
+        try:
+            return name in self._loader.load(name).loaded
+        except OverBudget:
+            return False
 
     def governs(self, name: str) -> bool:
         """Whether it changes only what is offered, and is to be done again when the same conversation is gone through

@@ -6,6 +6,7 @@ import ast
 import json
 import tomllib
 import warnings
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 LONGEST = 1 << 20
@@ -79,6 +80,7 @@ def doubled(path: str, text: str) -> dict[str, tuple[int, int]]:
     return found
 
 
+@lru_cache(maxsize=4)
 def _parsed(path: str, text: str) -> ast.Module | None:
     if PurePosixPath(path).suffix != ".py" or len(text) > LONGEST:
         return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sylk_ray.skills import Tier, skill
-from sylk_ray.thinking import Matter, Toolbox, prompt, think
+from sylk_ray.skills import Disclosure, Tier, skill, tokens_of
+from sylk_ray.thinking import Matter, Toolbox, prompt, think, toolbox
 from tests.unit.thinking.test_loop import FINISH, Done, World, calls
 
 GRANTED = frozenset({"search"})
@@ -101,3 +101,13 @@ async def test_the_skills_stand_between_the_rules_and_the_output():
     system = world.requests[0].system
     assert system.index("# Rules") < system.index("# Skills") < system.index("# Output")
     assert system.startswith("You are an Engineer.")
+
+
+async def test_a_skill_that_has_no_room_is_refused_and_harms_nothing(monkeypatch):
+    world = World(calls(("ask", {}), ("load_skill", {"name": "rare"})), FINISH)
+    monkeypatch.setattr(toolbox, "_STAY", Disclosure(max_tokens=tokens_of(SKILLS[0]) + 1))
+    world.toolbox = Toolbox(SKILLS, GRANTED)
+    assert (await world.think()).whole
+    assert [each.failed for each in world.results(2)] == [False, True]
+    assert "has no room" in world.results(2)[1].text
+    assert names(world.toolbox) == ["look", "load_skill"]
