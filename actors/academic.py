@@ -19,7 +19,7 @@ from sylk_ray.pipelines import Brief, Working
 from sylk_ray.pipelines.brief import Assignment
 from sylk_ray.routing import TARGETS
 from sylk_ray.runtime import Context, handler
-from sylk_ray.sessions import SessionDirectory, SessionRecord, session_directory
+from sylk_ray.sessions.store import read_session
 from sylk_ray.speech import Hear, Heard
 from sylk_ray.thinking import Matter, Toolbox, prompt
 from sylk_ray.tools.specs import Limits, Sandbox
@@ -146,9 +146,7 @@ def as_told(found: Researched) -> str:
 
 def _brief(home: Path, session: str) -> Brief:
     """Of a question that belongs to no task."""
-    record = msgspec.json.decode(
-        SessionDirectory(session_directory(home, session)).session.read_bytes(), type=SessionRecord
-    )
+    record = read_session(home, session)
     return Brief(
         session=session,
         session_name=record.name,

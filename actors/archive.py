@@ -29,8 +29,9 @@ from sylk_ray.errors import SylkError
 from sylk_ray.messaging import SHARED
 from sylk_ray.routing import Intent
 from sylk_ray.runtime import Context
-from sylk_ray.runtime.journal import read_events
-from sylk_ray.sessions import SessionDirectory, SessionRecord, session_directory
+from sylk_ray.runtime.journal import read_events, read_last_event
+from sylk_ray.sessions import SessionDirectory, session_directory
+from sylk_ray.sessions.store import SessionUnreadable, read_session
 from sylk_ray.speech import Heard
 
 AT_ONCE = 500
@@ -79,13 +80,13 @@ class Archive:
 
     async def briefing(self) -> Heard:
         """How the own session stands."""
-        latest = await self._latest()
+        latest = await self._latest(LATEST * MOST)
         chosen = [each for each in latest if each.kind in ("workflow", "decision", "failure")][-MOST:]
         return _heard(chosen or latest[-MOST:], NOTHING_YET)
 
     async def timeline(self, limit: int = LATEST) -> Heard:
         """What happened in the own session last, in order."""
-        return _heard((await self._latest())[-limit:], NOTHING_YET)
+        return _heard((await self._latest(limit))[-limit:], NOTHING_YET)
 
     async def answer(self, text: str, intent: Intent) -> Heard:
         """To what somebody says, by what they mean with it."""
@@ -97,16 +98,17 @@ class Archive:
             case _:
                 return msgspec.structs.replace(await self.recalled(text), done_by="cross_session_query")
 
-    async def _latest(self) -> list[Memory]:
-        """All that is worth telling of the own session."""
+    async def _latest(self, enough: int) -> list[Memory]:
+        """What is worth telling of the own session, the latest of it: so much as is enough, from the end."""
         path = SessionDirectory(session_directory(self._home, self._session)).journal
 
         def read() -> list[Memory]:
             found: list[Memory] = []
-            after = 0
-            while events := read_events(path, after, AT_ONCE):
-                after = events[-1].sequence
-                found += memories_of(events)
+            through = read_last_event(path)
+            while through > 0 and len(found) < enough:
+                after = max(0, through - AT_ONCE)
+                found = [*memories_of(read_events(path, after, through - after)), *found]
+                through = after
             return found
 
         return await asyncio.to_thread(read)
@@ -146,7 +148,7 @@ class Archive:
                 path = SessionDirectory(folder).journal
                 log = path.with_name(f"{path.name}-wal")
                 stats = [each.stat() for each in (path, log) if each.exists()]
-            except (OSError, msgspec.DecodeError):
+            except (OSError, SessionUnreadable):
                 continue  # it is being made, or removed
             if stats:
                 marks = tuple(mark for each in stats for mark in (each.st_ino, each.st_size, each.st_mtime_ns))
@@ -155,8 +157,7 @@ class Archive:
 
     def _repo_of(self, session: str) -> str:
         if session not in self._repos:
-            record = SessionDirectory(session_directory(self._home, session)).session.read_bytes()
-            self._repos[session] = msgspec.json.decode(record, type=SessionRecord).repo
+            self._repos[session] = read_session(self._home, session).repo
         return self._repos[session]
 
 

@@ -9,8 +9,6 @@ from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Lane
 from sylk_ray.fairness import Request as Lease
@@ -18,6 +16,7 @@ from sylk_ray.jobs import Job
 from sylk_ray.messaging import Event
 from sylk_ray.runtime import Context
 from sylk_ray.sessions import SessionDirectory, SessionRecord, session_directory
+from sylk_ray.sessions.store import read_session
 from sylk_ray.sessions.workspace import Workspace
 from sylk_ray.speech.receivers import MAIN
 from sylk_ray.tools import ToolContext
@@ -113,9 +112,8 @@ def _tools(
 
 
 def _records(home: Path, session_id: str) -> tuple[SessionRecord, Job | None]:
-    directory = SessionDirectory(session_directory(home, session_id))
-    session = msgspec.json.decode(directory.session.read_bytes(), type=SessionRecord)
-    path = directory.job_of(session.job)
+    session = read_session(home, session_id)
+    path = SessionDirectory(session_directory(home, session_id)).job_of(session.job)
     job = Job.model_validate_json(path.read_bytes()) if session.job and path.exists() else None
     return session, job
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from sylk_ray.errors import InputError
+from sylk_ray.errors import InputError, SylkError
 from sylk_ray.sessions.directories import SessionDirectory, session_directory, write_atomically
 from sylk_ray.sessions.records import JobRecord, SessionRecord, SessionState
 
@@ -91,6 +91,21 @@ class SessionStore:
         for session, jobs in await asyncio.to_thread(read_records, self._home):
             self.sessions[session.id] = session
             self.jobs.update((job.job_id, job) for job in jobs)
+
+
+class SessionUnreadable(SylkError):
+    """There is no record of a session, or none that can be read."""
+
+    code = "session_unreadable"
+
+
+def read_session(home: Path, session_id: str) -> SessionRecord:
+    """One session of a state directory. Raises SessionUnreadable. Blocks."""
+    path = SessionDirectory(session_directory(home, session_id)).session
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=SessionRecord)
+    except (msgspec.MsgspecError, OSError) as problem:
+        raise SessionUnreadable(f"{path} cannot be read: {problem}") from problem
 
 
 def read_records(home: Path) -> list[tuple[SessionRecord, list[JobRecord]]]:

@@ -15,8 +15,7 @@ from sylk_ray.hooks import ToolAfter, ToolBefore, runtime_hooks
 from sylk_ray.messaging import SHARED, Address
 from sylk_ray.routing import commands
 from sylk_ray.runtime import Agent, Context, handler
-from sylk_ray.sessions.directories import SessionDirectory, session_directory
-from sylk_ray.sessions.records import SessionRecord
+from sylk_ray.sessions.store import read_session
 from sylk_ray.skills import (
     CONTROL,
     Registry,
@@ -151,9 +150,7 @@ class Conversant(Agent[StateT]):
 
 
 def _of_repository(home: Path, session: str, registry: Registry) -> list[SkillProblem]:
-    directory = SessionDirectory(session_directory(home, session))
-    record = msgspec.json.decode(directory.session.read_bytes(), type=SessionRecord)
-    return load_repository(registry, Path(record.repo), allowed=True)
+    return load_repository(registry, Path(read_session(home, session).repo), allowed=True)
 
 
 def _log(problems: Iterable[SkillProblem]) -> None:
