@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sylk_ray.thinking.commands import CommandRefused, check_command
 from sylk_ray.thinking.looking import looking_command
+from sylk_ray.thinking.shell_words import tokens
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,10 @@ def test_any_text_is_run_or_refused(command):
     ],
 )
 def test_what_only_looks_is_run_to_look(command):
-    looking_command(command)
+    again = looking_command(command)
+    assert [(each.operator, each.text) for each in tokens(again)] == [
+        (each.operator, each.text) for each in tokens(command)
+    ]
 
 
 @pytest.mark.parametrize(
