@@ -19,6 +19,7 @@ from sylk_ray.errors import InputError, SylkError
 from sylk_ray.skills import skill
 from sylk_ray.thinking.commands import check_command
 from sylk_ray.thinking.looking import looking_command
+from sylk_ray.thinking.meant import as_it_stands, redefined
 from sylk_ray.thinking.searching import lines_matching
 from sylk_ray.thinking.written import bound, broken, defined, doubled, numbered, without_numbers
 from sylk_ray.tools import ToolContext, perform
@@ -138,6 +139,9 @@ async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=
     ctx.begin_write(path)
     if (bare := without_numbers(old)) != old:
         old, new = bare, without_numbers(new)
+    before = await asyncio.to_thread(_text_or_nothing, ctx.tools.worktree, path)
+    if old not in before and (meant := as_it_stands(before, old, new)):
+        old, new = meant
     return await _changed(ctx, path, Edit(path=path, old=old, new=new))
 
 
@@ -155,6 +159,8 @@ async def append_to_file(ctx: Bench, path: str, content: str) -> str:
     added = without_numbers(content if content.endswith("\n") else f"{content}\n")
     if before.rstrip().endswith(added.strip()):
         raise NothingChanged(f"nothing is added: {path} ends with that already", hint=_GO_ON)
+    if (whole := redefined(path, before, added)) is not None:
+        return f"what had the same name is replaced: {await _changed(ctx, path, _as_edit(path, before, whole))}"
     return await _changed(ctx, path, _as_edit(path, before, before + between + added))
 
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 LONGEST = 1 << 20
 """Characters of a file that is looked at."""
-_DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def numbered(number: int, line: str) -> str:
@@ -34,14 +34,14 @@ def without_numbers(text: str) -> str:
 
 def defined(path: str, text: str) -> set[str]:
     """The functions and classes that a Python file defines for others; none where it cannot be read."""
-    tree = _parsed(path, text)
-    return {node.name for node in tree.body if isinstance(node, _DEFINITION)} if tree is not None else set()
+    tree = parsed(path, text)
+    return {node.name for node in tree.body if isinstance(node, DEFINITION)} if tree is not None else set()
 
 
 def bound(path: str, text: str, *, imports: bool = True) -> set[str]:
     """All names that a Python file gives a meaning to at its top level, also under a condition; with those that it
     imports, or without."""
-    tree = _parsed(path, text)
+    tree = parsed(path, text)
     found: set[str] = set()
     waiting: list[ast.AST] = list(tree.body) if tree is not None else []
     while waiting:
@@ -65,7 +65,7 @@ def doubled(path: str, text: str) -> dict[str, tuple[int, int]]:
     """The functions and classes of a Python file that are plainly defined twice in the same place, each with the lines
     of its last two definitions: the first of them is dead. What a decorator or a condition may be the reason for is
     not meant."""
-    tree = _parsed(path, text)
+    tree = parsed(path, text)
     if tree is None:
         return {}
     found: dict[str, tuple[int, int]] = {}
@@ -73,7 +73,7 @@ def doubled(path: str, text: str) -> dict[str, tuple[int, int]]:
         within = f"{place.name}." if isinstance(place, ast.ClassDef) else ""
         seen: dict[str, int] = {}
         for node in place.body:
-            if isinstance(node, _DEFINITION) and not node.decorator_list:
+            if isinstance(node, DEFINITION) and not node.decorator_list:
                 if node.name in seen:
                     found[within + node.name] = seen[node.name], node.lineno
                 seen[node.name] = node.lineno
@@ -81,7 +81,8 @@ def doubled(path: str, text: str) -> dict[str, tuple[int, int]]:
 
 
 @lru_cache(maxsize=4)
-def _parsed(path: str, text: str) -> ast.Module | None:
+def parsed(path: str, text: str) -> ast.Module | None:
+    """A Python file as it is read; None for what is none, cannot be read, or is longer than ``LONGEST``."""
     if PurePosixPath(path).suffix != ".py" or len(text) > LONGEST:
         return None
     try:

@@ -153,10 +153,26 @@ async def test_what_cannot_be_read_any_more_is_told_at_once(use, path, content, 
 
 async def test_a_definition_that_is_added_beside_the_one_that_there_is_is_told_once(use, worktree):
     (worktree / "a.py").write_text("def a():\n    return 1\n\n\ndef b(): ...\ndef b(): ...\n")
-    done = await use("append_to_file", path="a.py", content="def a():\n    return 2\n")
-    assert done.text.endswith("but now a is defined twice, in lines 1 and 7: change the first and remove the other")
+    done = await use("append_to_file", path="a.py", content="x = 1\ndef a():\n    return 2\n")
+    assert done.text.endswith("but now a is defined twice, in lines 1 and 8: change the first and remove the other")
     again = await use("edit_file", path="a.py", old="return 2", new="return 3")
     assert "twice" not in again.text
+
+
+async def test_a_definition_that_is_added_anew_takes_the_place_of_the_one_that_there_is(use, worktree):
+    (worktree / "a.py").write_text("def a():\n    return 1\n\n\nx = 1\n")
+    done = await use("append_to_file", path="a.py", content="def a():\n    return 2\n")
+    assert done.text == "what had the same name is replaced: edited a.py"
+    assert (worktree / "a.py").read_text() == "def a():\n    return 2\n\n\nx = 1\n"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+async def test_a_text_that_is_indented_otherwise_is_the_one_that_there_is(use, worktree, end):
+    text = "class A:\n    def a(self):\n        return 1\n\n    x = 1\n"
+    (worktree / "a.py").write_text(text, newline=end)
+    done = await use("edit_file", path="a.py", old="def a(self):\n    return 1\n", new="def a(self):\n    return 2\n")
+    assert not done.failed
+    assert (worktree / "a.py").read_bytes().decode() == text.replace("1", "2", 1).replace("\n", end)
 
 
 async def test_a_text_that_is_not_there_is_told_what_is_most_like_it(use, worktree):

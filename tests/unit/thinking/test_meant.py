@@ -1,0 +1,85 @@
+"""What a change means that does not fit word for word."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sylk_ray.thinking.meant import as_it_stands, redefined
+
+TEXT = "class A:\n    def f(self):\n        return 1  \n\n    def g(self):\n        return 1\n"
+
+
+@pytest.mark.parametrize("shift", ["", "  ", "\t", "        "])
+@pytest.mark.parametrize("around", ["", "\n", "\n\n"])
+def test_lines_are_found_however_far_they_are_indented_and_the_new_ones_go_where_they_are(shift, around):
+    old = f"{around}{shift}def f(self):\n{shift}    return 1\n\n{shift}def g(self):{around}"
+    new = f"{around}{shift}def f(self):\n\n{shift}    return 2{around}"
+    assert as_it_stands(TEXT, old, new) == (
+        "    def f(self):\n        return 1  \n\n    def g(self):",
+        "    def f(self):\n\n        return 2",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return 1", "return 2"),
+        ("def f(self):\nreturn 1", "x"),
+        ("def f(self):\n        return 1", "x"),
+        ("return 2", "x"),
+        (" \n\n", "x"),
+        ("    def f(self):", "x"),
+    ],
+    ids=["twice", "flat", "too far", "not there", "nothing", "the new one less far"],
+)
+def test_what_is_not_plainly_meant_is_not_found(old, new):
+    assert as_it_stands(TEXT, old, new) is None
+
+
+LINES = st.lists(st.text(" \tab:", max_size=8), min_size=1, max_size=8)
+
+
+@given(LINES, LINES, LINES)
+def test_what_is_found_is_there_and_says_the_same(lines, old, new):
+    text = "\n".join(lines)
+    found = as_it_stands(text, "\n".join(old), "\n".join(new))
+    if found is not None:
+        stands, moved = found
+        assert stands in text
+        assert stands.split() == " ".join(old).split()
+        assert moved.split() == " ".join(new).split()
+
+
+A = "def a():\n    return 1\n"
+FILE = f"import x\n\n\n# what it is\n{A}\n\nclass B:\n    a = a\n"
+
+
+def test_what_is_defined_anew_stands_where_it_did_and_what_is_new_at_the_end():
+    added = "class B:\n    pass\n\n\nasync def c():\n    '''\n    d\n    '''\n\n\ndef a():\n    return 2\n"
+    assert redefined("a.py", FILE, added) == (
+        "import x\n\n\n# what it is\ndef a():\n    return 2\n\n\nclass B:\n    pass\n\n\n"
+        "async def c():\n    '''\n    d\n    '''\n"
+    )
+    assert redefined("a.py", FILE.rstrip(), "def a(): ...") == FILE.rstrip().replace(A, "def a(): ...\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [
+        (FILE, "def c(): ..."),
+        (FILE, "import y\ndef a(): ..."),
+        (FILE, "# of late\ndef a(): ..."),
+        (FILE, "@cached\ndef a(): ..."),
+        (FILE, "def a(): ...\ndef a(): ..."),
+        (FILE, "def a(:"),
+        (f"{FILE}(", "def a(): ..."),
+        (f"@cached\n{A}", "def a(): ..."),
+        (f"{A}{A}", "def a(): ..."),
+        (f"if x:\n    {A.replace(chr(10), chr(10) + '    ')}", "def a(): ..."),
+    ],
+)
+def test_what_is_not_plainly_a_definition_in_the_place_of_another_is_none(text, added):
+    assert redefined("a.py", text, added) is None
+    assert redefined("a.txt", FILE, "def a(): ...") is None
