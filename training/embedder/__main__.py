@@ -17,7 +17,8 @@ import numpy as np
 from sylk_ray.knowledge.embedding.model_file import SHIPPED, name_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import preparing, vocabulary
-from training.embedder.comparing import compared
+from training.embedder.asking import answered
+from training.embedder.comparing import compared, ways
 from training.embedder.extract import extract_all
 from training.embedder.fetching import archive_of
 from training.embedder.packages import packages
@@ -33,7 +34,11 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=CACHE, help="where what is fetched and made is kept")
     parser.add_argument("--to", type=Path, default=SHIPPED, help="the file to write")
     parser.add_argument("--measure", action="store_true", help="only measure the file, beside other embedders")
+    parser.add_argument("--questions", type=Path, help="only answer the questions by hand about work trees in there")
     given = parser.parse_args()
+    if given.questions:
+        print(answered(given.questions, ways(given.to)))
+        return 0
     if not given.measure:
         _make(given.cache, given.to)
     print(compared(packages(), given.cache, given.to))

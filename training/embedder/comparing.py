@@ -19,16 +19,22 @@ WORDS, MEANING = 0.3, 1.0
 """Of a hybrid of single documents, where BM25 has less to say than of files."""
 
 
+def ways(model: Path) -> dict[str, Callable[[Asked], Similar]]:
+    """How alike questions and documents are, [questions, documents], to each of those that are compared."""
+    found: dict[str, Callable[[Asked], Similar]] = {"BM25": by_words, "ours": _ours(model)}
+    if theirs := _of_minilm():
+        found["MiniLM int8"] = theirs
+    if general := _of_wordllama():
+        found["wordllama"] = general
+    return found
+
+
 def compared(packages: Sequence[Package], cache: Path, model: Path) -> str:
     """A table, by language."""
-    ways: dict[str, Callable[[Asked], Similar]] = {"BM25": by_words, "ours": _ours(model)}
-    if theirs := _of_minilm():
-        ways["MiniLM int8"] = theirs
-    if general := _of_wordllama():
-        ways["wordllama"] = general
+    every = ways(model)
     lines = ["| language | searcher | MRR@10 | recall@10 | NDCG@10 |", "|---|---|---:|---:|---:|"]
     for asked in development(packages, cache):
-        found = {name: way(asked) for name, way in ways.items()}
+        found = {name: way(asked) for name, way in every.items()}
         found["ours and BM25"] = hybrid(found["BM25"], found["ours"])
         for name, similar in found.items():
             lines.append(_line(asked.language, name, score(similar)))
