@@ -15,6 +15,8 @@ from actors.commits import committed
 from actors.review import DIFF
 from actors.surroundings import SHOWN, surroundings
 from actors.thinking import all_told, fitting, think_as, told
+from sylk_ray.codebase.outline import Symbol, SymbolKind
+from sylk_ray.codebase.reading import read
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Request as Lease
 from sylk_ray.pipelines import Brief, Work, Worker
@@ -83,7 +85,21 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         added = (line[1:] for line in (await workspace.diff(head, saved, around=0)).splitlines() if line[:1] == "+")
         if skipped := next((line.strip() for line in added if _SKIPS.search(line)), None):
             return f"a test that is not run shows nothing: leave out {skipped[:100]}"
+        tests = [change.path for change in changed]
+        copied = (await defined(saved, tests)).keys() - await defined(head, tests)
+        code = await defined(head, [change.path for change in work.changes if not is_test(change.path)])
+        if name := min(copied & code.keys(), default=""):
+            return (
+                f"{name} is defined in {code[name]}, and now in a test as well, which so shows nothing of it: import "
+                "that and leave out the copy, or give yours another name"
+            )
         return ""
+
+    async def defined(commit: str, paths: Sequence[str]) -> dict[str, str]:
+        """The functions and types of the top level, and the file that each is in."""
+        files = await workspace.files(commit)
+        texts = await workspace.texts({path: files[path] for path in paths if path in files})
+        return {symbol.name: path for path, text in texts.items() for symbol in _top_level(path, text)}
 
     async def check(given: Proved) -> str:
         done = _plain(given)
@@ -132,6 +148,11 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
 def is_test(path: str) -> bool:
     """Whether a file is a test, or belongs to one, as frameworks of most languages find them."""
     return bool(_FOLDER.search(path) or _NAME.fullmatch(PurePosixPath(path).name))
+
+
+def _top_level(path: str, text: str) -> list[Symbol]:
+    kinds = (SymbolKind.FUNCTION, SymbolKind.TYPE)
+    return [each for each in read(path, text).symbols if each.kind in kinds and each.qualified == each.name]
 
 
 def _failing(command: str, report: TestReport) -> str:

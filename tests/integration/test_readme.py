@@ -40,7 +40,7 @@ def test_the_demo_leaves_a_branch_of_tested_commits(tmp_path):
     assert re.search(r"\d+ files changed, \d+ insertions", output)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_first_job_a_look_around_and_a_job_that_outlives_its_runtime(tmp_path):
     # One shell for all blocks, as a reader has; whatever happens, the runtime is ended.
     assert len(SHELL) == 7

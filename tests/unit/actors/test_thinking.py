@@ -242,6 +242,21 @@ async def test_tests_that_fail_are_run_whatever_the_model_says_and_go_back(world
     assert "test_total" in world.script.requests("engineer")[2].messages[0].text
 
 
+async def test_a_test_of_a_copy_of_the_code_does_not_go_in(world):
+    copy = "def total(values):\n    return sum(values)\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+    run = call("finish", summary="ok", command=f"{sys.executable} -m pytest -q tests/test_total.py")
+    tries = [
+        call("write_file", path="tests/test_total.py", content=copy),
+        run,
+        call("edit_file", path="tests/test_total.py", old=copy.partition("\n\n\n")[0], new="from total import total"),
+        run,
+    ]
+    merge = await world.run(engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=tries)
+    told = world.script.told("tester", 3)
+    assert "total is defined in total.py, and now in a test as well" in told[1]
+    assert world.file(merge, "tests/test_total.py").startswith("from total import total\n")
+
+
 async def test_a_tester_changes_no_code_and_takes_no_test_away(world):
     tries = [
         call("write_file", path="total.py", content="def total(values):\n    return 3\n"),
