@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from itertools import takewhile
+from textwrap import dedent
 
 from sylk_ray.thinking.written import DEFINITION, parsed
 
@@ -32,6 +34,33 @@ def as_it_stands(text: str, old: str, new: str) -> tuple[str, str] | None:
     return (stands, moved) if moved is not None else None
 
 
+def ended_early(path: str, text: str, old: str, new: str) -> tuple[str, str] | None:
+    """Where ``old`` is the beginning of a function and ``new`` is one of the same name that ends by returning or
+    raising: all of the old one, whose rest would never be reached, and the new one, with its documentation. None where
+    it is not so."""
+    tree, whole = parsed(path, text), parsed(path, dedent(new))
+    at = text.find(old)
+    if tree is None or whole is None or text.count(old) != 1 or [type(each) for each in whole.body] not in _FUNCTION:
+        return None
+    [made] = whole.body
+    first = text.count("\n", 0, at + len(old) - len(old.lstrip())) + 1
+    last = text.count("\n", 0, at + len(old.rstrip())) + 1
+    there = next((each for each in ast.walk(tree) if isinstance(each, _Function) and each.lineno == first), None)
+    if there is None or not isinstance(made, _Function) or there.name != made.name:
+        return None
+    if last >= (there.end_lineno or last) or not isinstance(made.body[-1], ast.Return | ast.Raise):
+        return None
+    lines = text.split("\n")
+    stands = "\n".join(lines[there.lineno - 1 : there.end_lineno])
+    given = dedent(new).strip("\n").split("\n")
+    if ast.get_docstring(there) and not ast.get_docstring(made) and made.body[0].lineno > made.lineno:
+        said = there.body[0]
+        kept = dedent("\n".join(lines[said.lineno - 1 : said.end_lineno])).split("\n")
+        begins = made.body[0]
+        given[begins.lineno - 1 : begins.lineno - 1] = [" " * begins.col_offset + line for line in kept]
+    return stands, _moved("\n".join(given), "", _indentation(lines[first - 1])) or ""
+
+
 def redefined(path: str, text: str, added: str) -> str | None:
     """A Python file in which functions and classes that are ``added`` stand where those of the same names did, and the
     others at its end. None where something else is added as well, or nothing that is there, or where a decorator or a
@@ -43,10 +72,14 @@ def redefined(path: str, text: str, added: str) -> str | None:
     there = {name: node for name, node in _plain(tree.body).items() if name in new}
     if not there or len(new) != len(more.body) or any(_named(tree.body).count(name) > 1 for name in there):
         return None
-    given, lines = added.split("\n"), text.split("\n")
-    texts = {name: given[node.lineno - 1 : node.end_lineno] for name, node in new.items()}
-    if sum(map(len, texts.values())) < sum(1 for line in given if line.strip()):
-        return None
+    given, lines = added.rstrip("\n").split("\n"), text.split("\n")
+    texts: dict[str, list[str]] = {}
+    begins = 0
+    for name, node in new.items():
+        # With what is said above it, and at last with all the rest.
+        ends = len(given) if len(texts) + 1 == len(new) else node.end_lineno
+        texts[name] = _joined(given[begins:ends]).strip("\n").split("\n")
+        begins = node.end_lineno or begins
     for name, node in sorted(there.items(), key=lambda each: -each[1].lineno):
         lines[node.lineno - 1 : node.end_lineno] = texts[name]
     end = "".join(f"\n\n{_joined(part)}\n" for name, part in texts.items() if name not in there)
@@ -54,6 +87,17 @@ def redefined(path: str, text: str, added: str) -> str | None:
     return whole + (end if whole.endswith("\n") or not end else f"\n{end}")
 
 
+def replaceable(path: str, text: str, said: str) -> str:
+    """The function or class of a Python file that is said first of those that ``redefined`` would replace; empty when
+    there is none."""
+    tree = parsed(path, text)
+    every = _named(tree.body) if tree is not None else []
+    plain = {name for name in _plain(tree.body) if every.count(name) == 1} if tree is not None else set[str]()
+    return next((word for word in re.findall(r"\w+", said) if word in plain), "")
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTION = ([ast.FunctionDef], [ast.AsyncFunctionDef])
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 

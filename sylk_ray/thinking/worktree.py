@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,7 @@ from sylk_ray.errors import InputError, SylkError
 from sylk_ray.skills import skill
 from sylk_ray.thinking.commands import check_command
 from sylk_ray.thinking.looking import looking_command
-from sylk_ray.thinking.meant import as_it_stands, redefined
+from sylk_ray.thinking.meant import as_it_stands, ended_early, redefined, replaceable
 from sylk_ray.thinking.searching import lines_matching
 from sylk_ray.thinking.written import bound, broken, defined, doubled, numbered, without_numbers
 from sylk_ray.tools import ToolContext, perform
@@ -52,10 +52,14 @@ MayWrite = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Bench:
-    """Where the skills work. ``may_write`` is asked about files; what commands change is for others to look at."""
+    """Where the skills work. ``may_write`` is asked about files; what commands change is for others to look at. Where
+    it ``only_adds``, what is defined there stays as it is. What is ``defined_elsewhere``, each name with its file, is
+    not to be copied."""
 
     tools: ToolContext
     may_write: MayWrite = lambda path: ""
+    only_adds: bool = False
+    defined_elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
     ran: set[str] = field(default_factory=set[str])
     """The commands that were run since a file was written."""
 
@@ -124,34 +128,42 @@ async def write_file(ctx: Bench, path: str, content: str) -> str:
     ctx.begin_write(path)
     content = without_numbers(content)
     await asyncio.to_thread(_refuse_loss, ctx.tools.worktree, path, content)
+    _refuse_copies(ctx, path, content)
     return await _changed(ctx, path, Write(path=path, content=content))
 
 
 @skill(domain="file_ops", tier="core", needs=("filesystem.write",))
 async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=1)], new: str) -> str:
-    """Replace one exact text of a file by another.
+    """Replace lines of a file by others.
 
     Args:
         path: A file, relative to the worktree.
-        old: Text that is in the file exactly once.
-        new: What is to be there instead.
+        old: Whole lines of the file as they stand there, enough to be found once.
+        new: The lines that are to be there instead.
     """
     ctx.begin_write(path)
     if (bare := without_numbers(old)) != old:
         old, new = bare, without_numbers(new)
     before = await asyncio.to_thread(_text_or_nothing, ctx.tools.worktree, path)
-    if old not in before and (meant := as_it_stands(before, old, new)):
+    meant = as_it_stands(before, old, new) if old not in before else ended_early(path, before, old, new)
+    if meant is not None:
         old, new = meant
-    return await _changed(ctx, path, Edit(path=path, old=old, new=new))
+    try:
+        return await _changed(ctx, path, Edit(path=path, old=old, new=new))
+    except ActionFailed as failed:
+        if old in before or not (named := replaceable(path, before, old)):
+            raise
+        another = f"Or call append_to_file with all of {named} as it is to be: it takes the place of this one."
+        raise ActionFailed(failed.message, hint=f"{failed.hint}\n{another}") from failed
 
 
 @skill(domain="file_ops", tier="core", needs=("filesystem.write",))
 async def append_to_file(ctx: Bench, path: str, content: str) -> str:
-    """Add lines to the end of a file; all that is there stays.
+    """Add lines to the end of a file; all that is there stays, but a function that is given anew is replaced.
 
     Args:
         path: A file, relative to the worktree.
-        content: What comes after its last line.
+        content: What comes after its last line; or whole functions.
     """
     ctx.begin_write(path)
     before = await asyncio.to_thread(_text, ctx.tools.worktree, path)
@@ -159,7 +171,14 @@ async def append_to_file(ctx: Bench, path: str, content: str) -> str:
     added = without_numbers(content if content.endswith("\n") else f"{content}\n")
     if before.rstrip().endswith(added.strip()):
         raise NothingChanged(f"nothing is added: {path} ends with that already", hint=_GO_ON)
+    _refuse_copies(ctx, path, added)
     if (whole := redefined(path, before, added)) is not None:
+        if ctx.only_adds:
+            there = replaceable(path, before, added)
+            raise NothingChanged(
+                f"nothing is added: {path} has {there} already, and it stays as it is",
+                hint="where it does all that is wanted, finish with what there is; else give yours another name",
+            )
         return f"what had the same name is replaced: {await _changed(ctx, path, _as_edit(path, before, whole))}"
     return await _changed(ctx, path, _as_edit(path, before, before + between + added))
 
@@ -266,6 +285,16 @@ def _text_or_nothing(worktree: Path, path: str) -> str:
         return ""
 
 
+def _refuse_copies(ctx: Bench, path: str, content: str) -> None:
+    """Raises ActionFailed."""
+    if copied := min(defined(path, content) & ctx.defined_elsewhere.keys(), default=""):
+        there = ctx.defined_elsewhere[copied]
+        raise ActionFailed(
+            f"nothing is written: {copied} is defined in {there}, and a copy shows nothing of it",
+            hint=f"import {copied} from there and call it, or give yours another name",
+        )
+
+
 def _refuse_loss(worktree: Path, path: str, content: str) -> None:
     """A model that means to add to a file may write it anew with what it adds alone. Raises ActionFailed."""
     before = [line for line in _text_or_nothing(worktree, path).splitlines() if line.strip()]
@@ -306,7 +335,8 @@ def _wrong_now(worktree: Path, path: str, before: str, after: str, renamed: str)
     ]
     gone = sorted(defined(path, before) - bound(path, after) - {renamed})[:_NAMED] if before else []
     return found + [
-        f"{name} is not defined there any more, and {', '.join(used)} uses it"
+        f"{name} is not defined there any more, and {', '.join(used)} uses it: call it {name} again, unless you are to "
+        "give it another name"
         for name, used in _using(worktree, gone, path).items()
     ]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sylk_ray.thinking.meant import as_it_stands, redefined
+from sylk_ray.thinking.meant import as_it_stands, ended_early, redefined, replaceable
 
 TEXT = "class A:\n    def f(self):\n        return 1  \n\n    def g(self):\n        return 1\n"
 
@@ -62,6 +62,7 @@ def test_what_is_defined_anew_stands_where_it_did_and_what_is_new_at_the_end():
         "import x\n\n\n# what it is\ndef a():\n    return 2\n\n\nclass B:\n    pass\n\n\n"
         "async def c():\n    '''\n    d\n    '''\n"
     )
+    assert redefined("a.py", A, "# of late\ndef a(): ...\n\n# more\n") == "# of late\ndef a(): ...\n\n# more\n"
     assert redefined("a.py", FILE.rstrip(), "def a(): ...") == FILE.rstrip().replace(A, "def a(): ...\n")
 
 
@@ -70,7 +71,6 @@ def test_what_is_defined_anew_stands_where_it_did_and_what_is_new_at_the_end():
     [
         (FILE, "def c(): ..."),
         (FILE, "import y\ndef a(): ..."),
-        (FILE, "# of late\ndef a(): ..."),
         (FILE, "@cached\ndef a(): ..."),
         (FILE, "def a(): ...\ndef a(): ..."),
         (FILE, "def a(:"),
@@ -83,3 +83,45 @@ def test_what_is_defined_anew_stands_where_it_did_and_what_is_new_at_the_end():
 def test_what_is_not_plainly_a_definition_in_the_place_of_another_is_none(text, added):
     assert redefined("a.py", text, added) is None
     assert redefined("a.txt", FILE, "def a(): ...") is None
+
+
+def test_what_could_be_replaced_is_what_is_said_first_and_plainly_defined():
+    text = f"{FILE}\n\n@cached\ndef c(): ...\n\n\ndef d(): ...\n\n\ndef d(): ...\n"
+    assert replaceable("a.py", text, "c(d, B, a)") == "B"
+    assert replaceable("a.py", text, "c(d)") == ""
+    assert replaceable("a.txt", text, "a") == replaceable("a.py", "def a(:", "a") == ""
+
+
+MEAN = 'def mean(a):\n    """The mean."""\n    return total(a) // len(a)\n'
+BETTER = "def mean(a):\n    if not a:\n        return 0\n    return total(a) // len(a)"
+
+
+@pytest.mark.parametrize("shift", ["", "    "])
+@pytest.mark.parametrize("old", ["def mean(a):", "def mean(a):\n"])
+def test_a_function_that_returns_before_the_old_one_goes_on_is_in_its_place_and_keeps_its_documentation(shift, old):
+    def moved(code):
+        return "".join(f"{shift}{line}\n" for line in code.splitlines())
+
+    text = f"{'class A:' if shift else 'x = 1'}\n{moved(MEAN)}\n\ny = 1\n"
+    kept = BETTER.replace(":\n", ':\n    """The mean."""\n', 1)
+    assert ended_early("a.py", text, old, BETTER) == (moved(MEAN).rstrip("\n"), moved(kept).rstrip("\n"))
+    documented = BETTER.replace(":\n", ':\n    """0 for none."""\n', 1)
+    found = ended_early("a.py", text, f"{shift}{old}", moved(documented))
+    assert found == (moved(MEAN).rstrip("\n"), moved(documented).rstrip("\n"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (MEAN, BETTER),
+        ("def mean(a):", "def mean(a, b):\n    check(b)"),
+        ("def mean(a):", "def median(a):\n    return 0"),
+        ("def mean(a):", "x = 1\ndef mean(a):\n    return 0"),
+        ("def mean(a):", "def mean(a, b):"),
+        ("return total(a)", BETTER),
+        ("a", BETTER),
+    ],
+)
+def test_what_goes_on_with_the_old_function_is_left_as_it_is_said(old, new):
+    assert ended_early("a.py", MEAN, old, new) is None
+    assert ended_early("a.txt", MEAN, old, new) is None

@@ -166,6 +166,14 @@ async def test_a_definition_that_is_added_anew_takes_the_place_of_the_one_that_t
     assert (worktree / "a.py").read_text() == "def a():\n    return 2\n\n\nx = 1\n"
 
 
+async def test_who_only_adds_replaces_nothing(context, worktree):
+    (worktree / "a.py").write_text("def a():\n    return 1\n")
+    toolbox = Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context, only_adds=True))
+    done = await toolbox.use("append_to_file", {"path": "a.py", "content": "def b(): ...\ndef a(): ...\n"})
+    assert done.text.startswith("nothing is added: a.py has a already, and it stays as it is")
+    assert (worktree / "a.py").read_text() == "def a():\n    return 1\n"
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 async def test_a_text_that_is_indented_otherwise_is_the_one_that_there_is(use, worktree, end):
     text = "class A:\n    def a(self):\n        return 1\n\n    x = 1\n"
@@ -175,13 +183,21 @@ async def test_a_text_that_is_indented_otherwise_is_the_one_that_there_is(use, w
     assert (worktree / "a.py").read_bytes().decode() == text.replace("1", "2", 1).replace("\n", end)
 
 
+async def test_of_a_function_that_is_given_whole_for_its_first_line_no_dead_rest_is_left(use, worktree):
+    (worktree / "a.py").write_text("def a():\n    return 1\n\n\nx = 1\n")
+    done = await use("edit_file", path="a.py", old="def a():", new="def a():\n    return 2")
+    assert done.text == "edited a.py"
+    assert (worktree / "a.py").read_text() == "def a():\n    return 2\n\n\nx = 1\n"
+
+
 async def test_a_text_that_is_not_there_is_told_what_is_most_like_it(use, worktree):
     (worktree / "a.py").write_text("import x\n\n\ndef mean(prices):\n    return total(prices) // len(prices)\n")
     done = await use("edit_file", path="a.py", old="mean([])", new="mean([]) == 0")
     assert done.failed
     assert done.text.endswith(
         "It has to be in the file word for word, spaces too. The nearest is:\n"
-        "    4 def mean(prices):\n    5     return total(prices) // len(prices)"
+        "    4 def mean(prices):\n    5     return total(prices) // len(prices)\n"
+        "Or call append_to_file with all of mean as it is to be: it takes the place of this one."
     )
     far = await use("edit_file", path="a.py", old="zzz qqq ~~~", new="x")
     assert far.failed
@@ -208,7 +224,7 @@ async def test_what_others_use_and_is_no_longer_defined_is_told(use, worktree):
     (worktree / "a.py").write_text("def a():\n    return 1\n\n\ndef b():\n    return 2\n")
     (worktree / "c.py").write_text("from a import a\n")
     done = await use("edit_file", path="a.py", old="def a", new="def a_b")
-    assert done.text.endswith("but now a is not defined there any more, and c.py uses it")
+    assert "but now a is not defined there any more, and c.py uses it: call it a again" in done.text
     alone = await use("edit_file", path="a.py", old="def b", new="def c_d")
     assert "any more" not in alone.text
     (worktree / "c.py").write_text("from a import a_b\n")
