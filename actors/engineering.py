@@ -101,13 +101,27 @@ class Engineering:
     async def _done(self, task: str, head: str) -> Work:
         brief, ctx = self._brief, self._ctx
 
+        # A small model gives up at the first thing that does not go, or says of what it has done that it has not; asked
+        # again it does it, or says so.
+        gives_up = 0
+
         async def check(done: Engineered) -> str:
+            nonlocal gives_up
             saved = await self._workspace.save(brief.task)
-            if done.unfinished or await self._workspace.changes(brief.task, head, saved):
+            changed = await self._workspace.changes(brief.task, head, saved)
+            gives_up += bool(done.unfinished)
+            if gives_up > 1 or (changed and not done.unfinished):
                 return ""
+            if changed:
+                undone = "; ".join(done.unfinished)
+                return (
+                    f"you say that this is not done: {undone}. If it is, finish once more and leave unfinished empty; "
+                    "if it can be, do it first; if it cannot, finish once more and say why"
+                )
             return (
-                "nothing has changed in the worktree: change the files, for example with edit_file or write_file, or "
-                "say in unfinished why it cannot be done"
+                "nothing has changed in the worktree: change the files, for example with append_to_file, which also "
+                "takes a function that is there already, whole and as it is to be; or say in unfinished why it cannot "
+                "be done, and finish once more"
             )
 
         done, outcome = await think_as(
@@ -143,6 +157,7 @@ class Engineering:
     async def _told(self, commit: str | None, known: str = "") -> str:
         """The task, where that commit has brought it."""
         so_far = await self._workspace.diff(self._base, commit) if commit else ""
+        proved = " A Tester writes tests for it afterwards." if "tester" in self._assignment.thinks else ""
         request = self._assignment.request if self._assignment.request != self._prompt else ""
         about = "\n".join([request, self._prompt, *self._assignment.criteria, self._feedback])
         return all_told(
@@ -155,7 +170,7 @@ class Engineering:
             told("It was sent back: mend this", self._feedback),
             known,
             told("The person has said of this task", self._said),
-            told("Now", "Change the files, and then call finish."),
+            told("Now", f"Change the files, and then call finish.{proved}"),
         )
 
     def _fitting(self, most: int) -> int:

@@ -87,7 +87,6 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
             return f"a test that is not run shows nothing: leave out {skipped[:100]}"
         tests = [change.path for change in changed]
         copied = (await defined(saved, tests)).keys() - await defined(head, tests)
-        code = await defined(head, [change.path for change in work.changes if not is_test(change.path)])
         if name := min(copied & code.keys(), default=""):
             return (
                 f"{name} is defined in {code[name]}, and now in a test as well, which so shows nothing of it: import "
@@ -134,7 +133,8 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         result=Proved,
         about="Say how it went. Call it once, when the tests are written and have run.",
     )
-    bench = Bench(tool_context(brief, ctx, "tester"), may_write)
+    code = await defined(head, [change.path for change in work.changes if not is_test(change.path)])
+    bench = Bench(tool_context(brief, ctx, "tester"), may_write, only_adds=True, defined_elsewhere=code)
     toolbox = Toolbox(IN_A_WORKTREE, GRANTED, bench)
     proved, outcome = await think_as(worker, brief, matter, toolbox, ctx, check=check)
     proved = _plain(proved)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
@@ -247,13 +248,15 @@ async def test_a_test_of_a_copy_of_the_code_does_not_go_in(world):
     run = call("finish", summary="ok", command=f"{sys.executable} -m pytest -q tests/test_total.py")
     tries = [
         call("write_file", path="tests/test_total.py", content=copy),
+        call("run_command", command=f"mkdir -p tests; printf %s {shlex.quote(copy)} > tests/test_total.py"),
         run,
         call("edit_file", path="tests/test_total.py", old=copy.partition("\n\n\n")[0], new="from total import total"),
         run,
     ]
     merge = await world.run(engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=tries)
-    told = world.script.told("tester", 3)
-    assert "total is defined in total.py, and now in a test as well" in told[1]
+    told = world.script.told("tester", 4)
+    assert "nothing is written: total is defined in total.py, and a copy shows nothing of it" in told[0]
+    assert "total is defined in total.py, and now in a test as well" in told[2]
     assert world.file(merge, "tests/test_total.py").startswith("from total import total\n")
 
 
@@ -348,15 +351,20 @@ async def test_declared_tests_are_run_beside_the_new_ones(world):
 
 
 async def test_an_engineer_that_has_done_nothing_fails_the_attempt(world):
-    failed = await world.run(engineer=[call("finish", summary="no", unfinished=["all of it: no access"])])
+    gives_up = call("finish", summary="no", unfinished=["all of it: no access"])
+    failed = await world.run(engineer=[gives_up, gives_up])
     assert isinstance(failed, PipelineFailed)
+    assert "and finish once more" in world.script.told("engineer", 2)[0]
     assert (failed.error.type, "all of it: no access" in failed.error.message) == ("not_done", True)
 
 
 async def test_what_is_not_done_is_told_to_the_inspector(world):
     await world.run(
-        engineer=[WRITTEN, call("finish", summary="half", unfinished=["the docs"])], inspector=[APPROVED], tester=TESTED
+        engineer=[WRITTEN, *[call("finish", summary="half", unfinished=["the docs"])] * 2],
+        inspector=[APPROVED],
+        tester=TESTED,
     )
+    assert "you say that this is not done: the docs" in world.script.told("engineer", 3)[1]
     assert "not done: the docs" in world.script.requests("inspector")[0].messages[0].text
 
 
@@ -548,7 +556,9 @@ async def test_an_inspector_that_only_repeats_what_it_was_told_has_found_nothing
 async def test_what_is_unfinished_is_not_what_was_done(world):
     said = "total is there"
     await world.run(
-        engineer=[WRITTEN, call("finish", summary=said, unfinished=[said])], inspector=[APPROVED], tester=TESTED
+        engineer=[WRITTEN, *[call("finish", summary=said, unfinished=[said])] * 2],
+        inspector=[APPROVED],
+        tester=TESTED,
     )
     assert "not done" not in world.script.requests("inspector")[0].messages[0].text
 
@@ -600,12 +610,12 @@ async def test_what_the_engineer_says_is_left_undone_is_a_finding(world):
     found = {"severity": "error", "message": left, "file": "total.py"}
     mended = call("edit_file", path="total.py", old="sum(values)", new="sum(values or [])")
     merge = await world.run(
-        engineer=[WRITTEN, call("finish", summary="total is there", unfinished=[left]), mended, DONE],
+        engineer=[WRITTEN, *[call("finish", summary="total is there", unfinished=[left])] * 2, mended, DONE],
         inspector=[call("finish", issues=[found]), APPROVED],
         tester=TESTED,
     )
     assert isinstance(merge, MergeWork)
-    assert left in world.script.requests("engineer")[2].messages[0].text
+    assert left in world.script.requests("engineer")[3].messages[0].text
     first, again = world.script.requests("inspector")
     assert f"not done: {left}" in first.messages[0].text
     assert "not done" not in again.messages[0].text
