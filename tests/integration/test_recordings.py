@@ -4,6 +4,8 @@ and a server that says what the model said (tests/recordings)."""
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,14 +54,26 @@ async def test_a_new_function_is_planned_written_and_merged(start, server, repo)
 
 
 @pytest.mark.parametrize(("server", "repo"), [("rename", "rename")], indirect=True)
-async def test_a_rename_that_was_begun_in_one_file_is_sent_back_and_done_in_all(start, server, repo):
+async def test_a_rename_that_was_begun_in_one_file_fails_its_tests_and_is_done_in_all(start, server, repo):
     ended = await carried_out(start, server, "rename", repo)
     assert ended.code == 0, ended.errors
     document = ended.document()
     (task,) = document["tasks"].values()
-    assert (task["state"], task["loops"]["inspector"]) == ("succeeded", 1)
+    assert (task["state"], task["loops"]["tester"]) == ("succeeded", 1)
     for path in ("shelf/prices.py", "shelf/receipt.py", "tests/test_prices.py"):
         text = git(repo, "show", f"{document['branch']}:{path}")
         assert "format_price(" in text
         assert " fmt_price" not in text
     assert len(server.asked) == len(recording_of("rename").read_bytes().splitlines())
+
+
+@pytest.mark.parametrize(("server", "repo"), [("failing_test", "failing_test")], indirect=True)
+async def test_a_function_whose_test_fails_is_mended(start, server, repo):
+    ended = await carried_out(start, server, "failing_test", repo)
+    assert ended.code == 0, ended.errors
+    document = ended.document()
+    assert [task["state"] for task in document["tasks"].values()] == ["succeeded"]
+    git(repo, "checkout", "-q", document["branch"])
+    tests = subprocess.run([sys.executable, "-m", "pytest", "tests"], cwd=repo, check=False, capture_output=True)
+    assert tests.returncode == 0, tests.stdout
+    assert len(server.asked) == len(recording_of("failing_test").read_bytes().splitlines())

@@ -3,13 +3,12 @@
 The file of a run beside this one is what was asked and answered; ``python -m tests.recordings`` makes it anew.
 What Qwen2.5-Coder-1.5B made of them, planning included, on two cores:
 
-- ``new_function``: done in 76 s, 11 calls, 11,671 tokens, 2 repairs. Its Tester added a copy of the function to the
-  tests instead of a test, and ran those that there were.
-- ``rename``: done in 141 s, 19 calls, 25,535 tokens, 1 repair. Its Engineer renamed in one file, its Inspector sent
-  that back, and it renamed in all.
-- ``failing_test``: done twice in six tries with other prompts and tools (360 and 440 s, beside other work), and not
-  with those that there are now; so it is not recorded. Its Engineer then edits a text that is not in the file, or
-  renames the function, and ends with having changed nothing.
+- ``new_function``: done in 114 s, 12 calls, 13,448 tokens, 2 repairs. Its Tester tried to copy the function into the
+  tests, which was refused, and ran those that there were.
+- ``failing_test``: done in 158 s, 16 calls, 22,407 tokens, 1 repair. Its Engineer mended the function with its second
+  call, above the docstring; nine of the calls are an Inspector that finds nothing to say.
+- ``rename``: done in 353 s, 27 calls, 39,761 tokens, 1 repair. Its Engineer renamed in one file, its Inspector let that
+  pass, its Tester's tests failed, and then it renamed in all.
 """
 
 from __future__ import annotations
