@@ -15,8 +15,6 @@ from actors.commits import committed
 from actors.review import DIFF
 from actors.surroundings import SHOWN, surroundings
 from actors.thinking import all_told, fitting, think_as, told
-from sylk_ray.codebase.outline import Symbol, SymbolKind
-from sylk_ray.codebase.reading import read
 from sylk_ray.errors import SylkError
 from sylk_ray.fairness import Request as Lease
 from sylk_ray.pipelines import Brief, Work, Worker
@@ -26,6 +24,7 @@ from sylk_ray.skills import Permission
 from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
 from sylk_ray.thinking.commands import CommandRefused, check_command
 from sylk_ray.thinking.toolbox import shortened
+from sylk_ray.thinking.written import defined
 from sylk_ray.tools import TestReport, run_tests
 from sylk_ray.tools.context import last_lines
 from sylk_ray.tools.specs import Testing
@@ -86,7 +85,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         if skipped := next((line.strip() for line in added if _SKIPS.search(line)), None):
             return f"a test that is not run shows nothing: leave out {skipped[:100]}"
         tests = [change.path for change in changed]
-        copied = (await defined(saved, tests)).keys() - await defined(head, tests)
+        copied = (await defines(saved, tests)).keys() - await defines(head, tests)
         if name := min(copied & code.keys(), default=""):
             return (
                 f"{name} is defined in {code[name]}, and now in a test as well, which so shows nothing of it: import "
@@ -94,11 +93,12 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
             )
         return ""
 
-    async def defined(commit: str, paths: Sequence[str]) -> dict[str, str]:
-        """The functions and types of the top level, and the file that each is in."""
+    async def defines(commit: str, paths: Sequence[str]) -> dict[str, str]:
+        """The functions and classes of Python files' top level, and the file that each is in. A program's ``main`` is
+        none: each has its own."""
         files = await workspace.files(commit)
         texts = await workspace.texts({path: files[path] for path in paths if path in files})
-        return {symbol.name: path for path, text in texts.items() for symbol in _top_level(path, text)}
+        return {name: path for path, text in texts.items() for name in defined(path, text) - {"main"}}
 
     async def check(given: Proved) -> str:
         done = _plain(given)
@@ -133,7 +133,7 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         result=Proved,
         about="Say how it went. Call it once, when the tests are written and have run.",
     )
-    code = await defined(head, [change.path for change in work.changes if not is_test(change.path)])
+    code = await defines(head, [change.path for change in work.changes if not is_test(change.path)])
     bench = Bench(tool_context(brief, ctx, "tester"), may_write, only_adds=True, defined_elsewhere=code)
     toolbox = Toolbox(IN_A_WORKTREE, GRANTED, bench)
     proved, outcome = await think_as(worker, brief, matter, toolbox, ctx, check=check)
@@ -148,11 +148,6 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
 def is_test(path: str) -> bool:
     """Whether a file is a test, or belongs to one, as frameworks of most languages find them."""
     return bool(_FOLDER.search(path) or _NAME.fullmatch(PurePosixPath(path).name))
-
-
-def _top_level(path: str, text: str) -> list[Symbol]:
-    kinds = (SymbolKind.FUNCTION, SymbolKind.TYPE)
-    return [each for each in read(path, text).symbols if each.kind in kinds and each.qualified == each.name]
 
 
 def _failing(command: str, report: TestReport) -> str:

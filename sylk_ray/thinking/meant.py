@@ -11,12 +11,13 @@ from textwrap import dedent
 from sylk_ray.thinking.written import DEFINITION, parsed
 
 
-def as_it_stands(text: str, old: str, new: str) -> tuple[str, str] | None:
-    """The lines of a text that are ``old`` but for spaces at their ends and for how far all of them are indented; and
-    ``new``, indented as these are. None where there are no such lines, or several times."""
-    before, asked, after = _without_line_feeds(old)
+def as_it_stands(path: str, text: str, old: str, new: str) -> tuple[str, str] | None:
+    """The lines of a file that are ``old`` but for spaces at their ends and for how far all of them are indented; and
+    ``new``, indented as these are. None where there are no such lines, or several, or what would be there could not be
+    read any more."""
+    before, asked, after = _without_line_feeds(old.replace("\r\n", "\n"))
     wanted = [line.strip() for line in asked.split("\n")]
-    if not any(wanted):
+    if not any(wanted) or not new.strip():
         return None
     lines = text.split("\n")
     bare = [line.strip() for line in lines]
@@ -30,8 +31,9 @@ def as_it_stands(text: str, old: str, new: str) -> tuple[str, str] | None:
     if len(found) != 1:
         return None
     stands = "\n".join(lines[found[0] : found[0] + count]).removesuffix("\r")
-    moved = _moved(new.removeprefix(before).removesuffix(after), _indentation(asked), _indentation(stands))
-    return (stands, moved) if moved is not None else None
+    given = new.replace("\r\n", "\n").removeprefix(before).removesuffix(after)
+    moved = _moved(given, _indentation(asked), _indentation(stands))
+    return (stands, moved) if moved is not None and _readable(path, text, stands, moved) else None
 
 
 def ended_early(path: str, text: str, old: str, new: str) -> tuple[str, str] | None:
@@ -40,7 +42,9 @@ def ended_early(path: str, text: str, old: str, new: str) -> tuple[str, str] | N
     it is not so."""
     tree, whole = parsed(path, text), parsed(path, dedent(new))
     at = text.find(old)
-    if tree is None or whole is None or text.count(old) != 1 or [type(each) for each in whole.body] not in _FUNCTION:
+    if tree is None or whole is None or text.count(old) != 1 or "\r" in f"{text}{new}":
+        return None
+    if [type(each) for each in whole.body] not in _FUNCTION:
         return None
     [made] = whole.body
     first = text.count("\n", 0, at + len(old) - len(old.lstrip())) + 1
@@ -58,41 +62,49 @@ def ended_early(path: str, text: str, old: str, new: str) -> tuple[str, str] | N
         kept = dedent("\n".join(lines[said.lineno - 1 : said.end_lineno])).split("\n")
         begins = made.body[0]
         given[begins.lineno - 1 : begins.lineno - 1] = [" " * begins.col_offset + line for line in kept]
-    return stands, _moved("\n".join(given), "", _indentation(lines[first - 1])) or ""
+    moved = _moved("\n".join(given), "", _indentation(lines[first - 1]))
+    return (stands, moved) if moved is not None and _readable(path, text, stands, moved) else None
 
 
 def redefined(path: str, text: str, added: str) -> str | None:
-    """A Python file in which functions and classes that are ``added`` stand where those of the same names did, and the
-    others at its end. None where something else is added as well, or nothing that is there, or where a decorator or a
-    second definition makes it a question what is meant."""
+    """A Python file in which the functions that are ``added`` stand where those of the same names did, and what is new
+    beside them. None where something else is added as well, or no function that is there, or where a decorator, another
+    definition or another order makes it a question what is meant."""
     tree, more = parsed(path, text), parsed(path, added)
-    if tree is None or more is None:
+    if tree is None or more is None or "\r" in f"{text}{added}":
         return None
     new = _plain(more.body)
     there = {name: node for name, node in _plain(tree.body).items() if name in new}
-    if not there or len(new) != len(more.body) or any(_named(tree.body).count(name) > 1 for name in there):
+    replaced = [name for name in new if name in there]
+    if not there or len(new) != len(more.body) or list(there) != replaced:
         return None
-    given, lines = added.rstrip("\n").split("\n"), text.split("\n")
-    texts: dict[str, list[str]] = {}
-    begins = 0
-    for name, node in new.items():
-        # With what is said above it, and at last with all the rest.
-        ends = len(given) if len(texts) + 1 == len(new) else node.end_lineno
-        texts[name] = _joined(given[begins:ends]).strip("\n").split("\n")
-        begins = node.end_lineno or begins
-    for name, node in sorted(there.items(), key=lambda each: -each[1].lineno):
-        lines[node.lineno - 1 : node.end_lineno] = texts[name]
-    end = "".join(f"\n\n{_joined(part)}\n" for name, part in texts.items() if name not in there)
-    whole = _joined(lines)
-    return whole + (end if whole.endswith("\n") or not end else f"\n{end}")
+    if any(_named(tree.body).count(name) > 1 or not isinstance(there[name], _Function) for name in there):
+        return None
+    given, lines = added.split("\n"), text.split("\n")
+    texts = {name: given[node.lineno - 1 : node.end_lineno] for name, node in new.items()}
+    if sum(map(len, texts.values())) < sum(1 for line in given if line.strip()):
+        return None
+    parts: dict[str, list[str]] = {}
+    waiting: list[str] = []
+    for name, part in texts.items():
+        waiting.append("\n".join(part))
+        if name in there:
+            parts[name], waiting = waiting, []
+    parts[replaced[-1]] += waiting
+    for name in reversed(replaced):
+        node = there[name]
+        lines[node.lineno - 1 : node.end_lineno] = ["\n\n\n".join(parts[name])]
+    whole = "\n".join(lines)
+    return whole if parsed(path, whole) is not None else None
 
 
 def replaceable(path: str, text: str, said: str) -> str:
-    """The function or class of a Python file that is said first of those that ``redefined`` would replace; empty when
-    there is none."""
+    """The function of a Python file that is said first of those that ``redefined`` would replace; empty when there is
+    none."""
     tree = parsed(path, text)
-    every = _named(tree.body) if tree is not None else []
-    plain = {name for name in _plain(tree.body) if every.count(name) == 1} if tree is not None else set[str]()
+    body = tree.body if tree is not None else []
+    every = _named(body)
+    plain = {name for name, node in _plain(body).items() if every.count(name) == 1 and isinstance(node, _Function)}
     return next((word for word in re.findall(r"\w+", said) if word in plain), "")
 
 
@@ -108,10 +120,6 @@ def _plain(body: Iterable[ast.stmt]) -> dict[str, _Definition]:
 
 def _named(body: Iterable[ast.stmt]) -> list[str]:
     return [node.name for node in body if isinstance(node, DEFINITION)]
-
-
-def _joined(lines: list[str]) -> str:
-    return "\n".join(lines)
 
 
 def _without_line_feeds(text: str) -> tuple[str, str, str]:
@@ -135,8 +143,15 @@ def _indentation(text: str) -> str:
 
 
 def _moved(text: str, here: str, there: str) -> str | None:
-    """Lines that are indented ``there`` instead of ``here``; None where one is less far."""
+    """Lines that are indented ``there`` instead of ``here``; None where one is less far, or a part of a string."""
+    if here == there:
+        return text
     lines = [line if line.strip() else "" for line in text.split("\n")]
-    if not all(line.startswith(here) for line in lines if line):
+    if any(line.count('"""') % 2 or line.count("'''") % 2 or not line.startswith(here) for line in lines if line):
         return None
     return "\n".join(there + line[len(here) :] if line else "" for line in lines)
+
+
+def _readable(path: str, text: str, old: str, new: str) -> bool:
+    """Whether a Python file still is, if it was."""
+    return parsed(path, text) is None or parsed(path, text.replace(old, new, 1)) is not None

@@ -128,7 +128,8 @@ async def write_file(ctx: Bench, path: str, content: str) -> str:
     ctx.begin_write(path)
     content = without_numbers(content)
     await asyncio.to_thread(_refuse_loss, ctx.tools.worktree, path, content)
-    _refuse_copies(ctx, path, content)
+    before = await asyncio.to_thread(_text_or_nothing, ctx.tools.worktree, path)
+    _refuse_copies(ctx, path, before, content)
     return await _changed(ctx, path, Write(path=path, content=content))
 
 
@@ -145,13 +146,15 @@ async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=
     if (bare := without_numbers(old)) != old:
         old, new = bare, without_numbers(new)
     before = await asyncio.to_thread(_text_or_nothing, ctx.tools.worktree, path)
-    meant = as_it_stands(before, old, new) if old not in before else ended_early(path, before, old, new)
+    # A file's Windows line endings are for the edit itself to see to.
+    fits = old in before or old.replace("\n", "\r\n") in before
+    meant = ended_early(path, before, old, new) if fits else as_it_stands(path, before, old, new)
     if meant is not None:
         old, new = meant
     try:
         return await _changed(ctx, path, Edit(path=path, old=old, new=new))
     except ActionFailed as failed:
-        if old in before or not (named := replaceable(path, before, old)):
+        if old in before or ctx.only_adds or not (named := replaceable(path, before, old)):
             raise
         another = f"Or call append_to_file with all of {named} as it is to be: it takes the place of this one."
         raise ActionFailed(failed.message, hint=f"{failed.hint}\n{another}") from failed
@@ -171,14 +174,13 @@ async def append_to_file(ctx: Bench, path: str, content: str) -> str:
     added = without_numbers(content if content.endswith("\n") else f"{content}\n")
     if before.rstrip().endswith(added.strip()):
         raise NothingChanged(f"nothing is added: {path} ends with that already", hint=_GO_ON)
-    _refuse_copies(ctx, path, added)
+    _refuse_copies(ctx, path, before, added)
+    if ctx.only_adds and (there := min(defined(path, added) & defined(path, before), default="")):
+        raise NothingChanged(
+            f"nothing is added: {path} has {there} already, and it stays as it is",
+            hint="where it does all that is wanted, finish with what there is; else give yours another name",
+        )
     if (whole := redefined(path, before, added)) is not None:
-        if ctx.only_adds:
-            there = replaceable(path, before, added)
-            raise NothingChanged(
-                f"nothing is added: {path} has {there} already, and it stays as it is",
-                hint="where it does all that is wanted, finish with what there is; else give yours another name",
-            )
         return f"what had the same name is replaced: {await _changed(ctx, path, _as_edit(path, before, whole))}"
     return await _changed(ctx, path, _as_edit(path, before, before + between + added))
 
@@ -285,9 +287,9 @@ def _text_or_nothing(worktree: Path, path: str) -> str:
         return ""
 
 
-def _refuse_copies(ctx: Bench, path: str, content: str) -> None:
+def _refuse_copies(ctx: Bench, path: str, before: str, content: str) -> None:
     """Raises ActionFailed."""
-    if copied := min(defined(path, content) & ctx.defined_elsewhere.keys(), default=""):
+    if copied := min((defined(path, content) - defined(path, before)) & ctx.defined_elsewhere.keys(), default=""):
         there = ctx.defined_elsewhere[copied]
         raise ActionFailed(
             f"nothing is written: {copied} is defined in {there}, and a copy shows nothing of it",

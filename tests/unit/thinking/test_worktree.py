@@ -171,7 +171,25 @@ async def test_who_only_adds_replaces_nothing(context, worktree):
     toolbox = Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context, only_adds=True))
     done = await toolbox.use("append_to_file", {"path": "a.py", "content": "def b(): ...\ndef a(): ...\n"})
     assert done.text.startswith("nothing is added: a.py has a already, and it stays as it is")
+    shadowing = await toolbox.use("append_to_file", {"path": "a.py", "content": "import x\n@x.y\ndef a(): ...\n"})
+    assert shadowing.text.startswith("nothing is added: a.py has a already")
+    absent = await toolbox.use("edit_file", {"path": "a.py", "old": "a(1)", "new": "a(2)"})
+    assert "append_to_file" not in absent.text
     assert (worktree / "a.py").read_text() == "def a():\n    return 1\n"
+
+
+async def test_what_was_there_is_no_copy(context, worktree):
+    (worktree / "a.py").write_text("class Client: ...\n")
+    toolbox = Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context, defined_elsewhere={"Client": "client.py", "f": "f.py"}))
+    assert not (await toolbox.use("write_file", {"path": "a.py", "content": "class Client:\n    x = 1\n"})).failed
+    refused = await toolbox.use("write_file", {"path": "b.py", "content": "def f(): ...\n"})
+    assert refused.text.startswith("nothing is written: f is defined in f.py")
+
+
+async def test_lines_of_a_windows_file_are_taken_out_whole(use, worktree):
+    (worktree / "a.py").write_bytes(b"a = 1\r\nb = 2\r\nc = 3\r\n")
+    await use("edit_file", path="a.py", old="a = 1\nb = 2\n", new="")
+    assert (worktree / "a.py").read_bytes() == b"c = 3\r\n"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
