@@ -102,7 +102,7 @@ class RayJobs:
 
 def end_of(process: subprocess.Popen[str]) -> Done:
     """Wait for a command's end."""
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=180)
     return Done(process.returncode, output, errors)
 
 

@@ -102,7 +102,7 @@ def tries(theirs: Path, repo: Path, home: Path, runtime: int) -> list[Sequence[P
     ]
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 async def test_a_model_that_obeys_a_strangers_file_gets_nothing_and_breaks_nothing(
     start, model, repo, theirs, tmp_path
 ):
