@@ -7,6 +7,7 @@ Source: gitignore(5).
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -36,26 +37,27 @@ class IgnoreFile:
 
     def __init__(self, base: str, shown_as: str, text: str) -> None:
         self.base = base
-        self._rules: list[IgnoreRule] = []
-        patterns: list[str] = []
+        self._rules: list[tuple[IgnoreRule, bool, re.Pattern[str]]] = []
+        """The last first, each with whether it leaves out."""
         for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
             if line.strip() and not line.startswith("#"):
-                try:
-                    GitIgnoreSpec.from_lines([line])
-                except (ValueError, re.error):
-                    # Git takes a line that is no pattern for one that matches nothing.
-                    continue
-                patterns.append(line)
-                self._rules.append(IgnoreRule(shown_as, number, line.strip()))
-        self._patterns = tuple(GitIgnoreSpec.from_lines(patterns).patterns)
+                # Git takes a line that is no pattern for one that matches nothing.
+                with contextlib.suppress(ValueError, re.error):
+                    for pattern in GitIgnoreSpec.from_lines([line]).patterns:
+                        regex = cast("re.Pattern[str] | None", pattern.regex)
+                        if pattern.include is not None and regex is not None:
+                            self._rules.insert(0, (IgnoreRule(shown_as, number, line.strip()), pattern.include, regex))
+        # Most paths are said nothing of, and one expression tells so sooner than one for each line.
+        every = (regex.pattern.replace(f"?P<{_FOLDER}>", "?:") for _, _, regex in self._rules)
+        self._any = re.compile("|".join(f"(?:{each})" for each in every))
 
     def verdict(self, path: str) -> tuple[bool, IgnoreRule] | None:
         """Whether it leaves a path out (True) or takes it in again (False); None if it says nothing."""
         inner = path[len(self.base) :]
-        for rule, pattern in zip(reversed(self._rules), reversed(self._patterns), strict=True):
-            regex = cast("re.Pattern[str] | None", pattern.regex)
-            if pattern.include is not None and regex is not None and _matches(regex, inner):
-                return pattern.include, rule
+        if self._rules and self._any.search(inner):
+            for rule, leaves_out, regex in self._rules:
+                if _matches(regex, inner):
+                    return leaves_out, rule
         return None
 
 
