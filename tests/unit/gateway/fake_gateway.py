@@ -113,7 +113,8 @@ class FakeGateway:
                 sent = 0
                 while True:
                     with gateway._more:
-                        gateway._more.wait_for(lambda sent=sent: len(gateway.events) > sent, timeout=30)
+                        if not gateway._more.wait_for(lambda sent=sent: len(gateway.events) > sent, timeout=30):
+                            return  # whoever listened has gone
                         event = gateway.events[sent]
                     sent += 1
                     self.wfile.write(frame(event))

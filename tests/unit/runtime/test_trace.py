@@ -122,6 +122,13 @@ async def seen(what: str) -> tuple[str, str]:
     return (await until(look, lambda found: what in found))[what]
 
 
+async def given_to_tools(what: str) -> dict[str, str]:
+    async def look() -> dict[str, dict[str, str]]:
+        return Desk.tools
+
+    return (await until(look, lambda found: what in found))[what]
+
+
 async def test_a_request_has_one_trace_from_its_asker_to_the_tools_of_another_cell(world):
     a, b = await world.cell("a"), await world.cell("b")
     Desk.gate.clear()
@@ -131,11 +138,7 @@ async def test_a_request_has_one_trace_from_its_asker_to_the_tools_of_another_ce
     ordered_trace, ordered_id = Desk.seen["cake ordered"]
     assert (ordered_trace, made_trace) == (trace, trace)
     assert ordered_id != made_id
-
-    async def tools() -> dict[str, dict[str, str]]:
-        return Desk.tools
-
-    version, traced, span, flags = (await until(tools, bool))["cake"]["TRACEPARENT"].split("-")
+    version, traced, span, flags = (await given_to_tools("cake"))["TRACEPARENT"].split("-")
     assert (version, traced, len(span), flags) == ("00", trace, 16, "01")
     (mail,) = await b.journal_of("s").pending()
     waiting = decode_envelope(mail.packet)
@@ -151,7 +154,7 @@ async def test_what_nobody_asked_for_has_no_trace(world):
     a, _ = await world.cell("a"), await world.cell("b")
     assert await a.ask(ME, ONE, Order("cake"), timeout=5) == ""
     assert (await seen("cake made"))[0] == ""
-    assert "TRACEPARENT" not in Desk.tools["cake"]
+    assert "TRACEPARENT" not in await given_to_tools("cake")
 
 
 async def test_who_wakes_an_agent_up_does_not_own_its_awakening(world):
