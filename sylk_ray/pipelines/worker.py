@@ -95,9 +95,9 @@ class Working(Conversant[StateT]):
         result: Any,
         looks: bool = False,
     ) -> ResultT:
-        """Run a tool as a step, with the worktree's commit before and after it: completed, it is never run again;
-        cut off with its cell, what it left is killed, the worktree put back, and the tool run anew. One that only
-        ``looks`` needs neither that nor a CPU slot.
+        """Run a tool as a step, with the worktree's tree before it: completed, it is never run again; cut off with its
+        cell, what it left is killed, the worktree put back, and the tool run anew. One that only ``looks`` needs
+        neither that nor a CPU slot.
 
         The hooks of ``tool.before`` may change the ``arguments``, or refuse (Aborted); they and those of ``tool.after``
         are asked again when the handler runs again, also where the tool is not.

@@ -139,11 +139,11 @@ class Context:
         """Await ``function(*arguments)`` once, however often the handler runs: what it returned, or the SylkError that
         it raised, is recorded and comes again when the handler does.
 
-        ``mark`` describes the outside world (a worktree's commit) in a word, before the step and after it. A step that
-        was begun and did not finish is undone first: ``undo`` gets the mark from before it. It is done ``within`` a
-        context, which is entered before the journal is asked whether this cell may begin (a lease that is waited for,
-        say). What the function publishes is recorded with its result. ``result`` is the result's type, if the
-        function's annotation does not say it. Only handlers of durable agents have steps.
+        ``mark`` describes the outside world (a worktree's tree) in a word, before the step. One that was begun and did
+        not finish is undone first: ``undo`` gets that mark. It is done ``within`` a context, which is entered before
+        the journal is asked whether this cell may begin (a lease that is waited for, say). What the function publishes
+        is recorded with its result. ``result`` is the result's type, if the function's annotation does not say it.
+        Only handlers of durable agents have steps.
         """
         effects = self._effects
         if effects is None or effects.sealed:

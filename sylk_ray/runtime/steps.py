@@ -96,20 +96,19 @@ class Steps:
             except SylkError as raised:
                 error, result = raised, None
                 outcome = Outcome(failure=Failure.of(raised))
-        after = await mark() if mark is not None else ""
         encoded = msgspec.msgpack.encode(outcome)
         # Taken before they are written: another step of the handler may be finished meanwhile.
         before_it = effects.take_events()
         events = (*before_it, *published)
         try:
-            await self._journal.finish_step(self._agent, message_id, name, encoded, after, events)
+            await self._journal.finish_step(self._agent, message_id, name, encoded, events)
         except BaseException:
             effects.events[:0] = before_it
             raise
         if events:
             self._happened(self._agent.session)
         assert effects.steps is not None
-        effects.steps[name] = StepRecord(name, before, True, after, encoded, trace)
+        effects.steps[name] = StepRecord(name, before, True, encoded, trace)
         if error is not None:
             raise error
         return cast("ResultT", result)

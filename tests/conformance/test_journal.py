@@ -291,7 +291,7 @@ async def test_events_are_numbered_from_one_without_gaps(journal):
     assert await journal.add_events([event(), event()]) == Committed(2)
     assert await journal.commit(Transaction(ONE, "m", events=[event()])) == Committed(3)
     assert await journal.add_events([]) == Committed(3)
-    await journal.finish_step(ONE, "m2", "x", b"", "", [event()])
+    await journal.finish_step(ONE, "m2", "x", b"", [event()])
     assert [each.sequence for each in await journal.events(0)] == [1, 2, 3, 4]
     assert await journal.last_event() == 4
 
@@ -316,31 +316,31 @@ async def test_events_are_read_after_a_number_and_up_to_a_limit(journal):
 async def test_a_step_is_begun_and_then_finished(journal):
     await journal.begin_step(ONE, "m", "build", "c1")
     assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "c1")}
-    assert await journal.finish_step(ONE, "m", "build", b"ok", "c2") == Committed(0)
-    assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "c1", True, "c2", b"ok")}
+    assert await journal.finish_step(ONE, "m", "build", b"ok") == Committed(0)
+    assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "c1", True, b"ok")}
 
 
 async def test_a_step_that_begins_again_is_not_finished_any_more(journal):
     await journal.begin_step(ONE, "m", "build", "c1")
-    await journal.finish_step(ONE, "m", "build", b"ok", "c2")
+    await journal.finish_step(ONE, "m", "build", b"ok")
     await journal.begin_step(ONE, "m", "build", "c3")
     assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "c3")}
 
 
 async def test_a_step_may_finish_without_having_begun(journal):
-    await journal.finish_step(ONE, "m", "build", b"ok", "c2")
-    assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "", True, "c2", b"ok")}
+    await journal.finish_step(ONE, "m", "build", b"ok")
+    assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "", True, b"ok")}
 
 
 async def test_a_finished_step_and_its_events_are_recorded_together(journal):
-    assert await journal.finish_step(ONE, "m", "x", b"", "", [event(), event()]) == Committed(2)
+    assert await journal.finish_step(ONE, "m", "x", b"", [event(), event()]) == Committed(2)
     assert await journal.last_event() == 2
 
 
 async def test_steps_belong_to_one_message_of_one_agent_and_keep_their_order(journal):
     for agent, message, name in ((ONE, "m", "z"), (ONE, "m", "a"), (ONE, "n", "b"), (TWO, "m", "c")):
         await journal.begin_step(agent, message, name, "")
-    await journal.finish_step(ONE, "m", "z", b"", "")
+    await journal.finish_step(ONE, "m", "z", b"")
     assert list(await journal.steps(ONE, "m")) == ["z", "a"]
     assert list(await journal.steps(TWO, "m")) == ["c"]
 
@@ -428,7 +428,7 @@ async def test_commits_go_on_while_it_is_pruned(journal):
 
 async def test_the_steps_of_a_request_that_failed_stay_as_long_as_it_may_be_asked_again(journal):
     for message in ("m", "n"):
-        await journal.finish_step(ONE, message, "build", b"no", "")
+        await journal.finish_step(ONE, message, "build", b"no")
     await journal.commit(Transaction(ONE, failure_of("m"), remember_until=5.0))
     await journal.prune(4.0)
     assert list(await journal.steps(ONE, "m")) == ["build"]
@@ -471,7 +471,7 @@ async def every_write(journal: Journal) -> None:
         "add_events": lambda: journal.add_events([event()]),
         "forget": lambda: journal.forget(ONE),
         "begin_step": lambda: journal.begin_step(ONE, "m", "late", ""),
-        "finish_step": lambda: journal.finish_step(ONE, "m", "build", b"late", "", [event()]),
+        "finish_step": lambda: journal.finish_step(ONE, "m", "build", b"late", [event()]),
         "bury": lambda: journal.bury(letter("waiting")),
         "revive": lambda: journal.revive("dead"),
         "drop": lambda: journal.drop("dead"),
@@ -595,7 +595,7 @@ DEEDS = st.one_of(
     st.tuples(st.just("add_events"), EVENTS),
     st.tuples(st.just("forget"), AGENTS),
     st.tuples(st.just("begin_step"), AGENTS, IDS, IDS, IDS),
-    st.tuples(st.just("finish_step"), AGENTS, IDS, IDS, st.binary(max_size=2), IDS, EVENTS),
+    st.tuples(st.just("finish_step"), AGENTS, IDS, IDS, st.binary(max_size=2), EVENTS),
     st.tuples(st.just("bury"), LETTERS),
     st.tuples(st.just("revive"), IDS),
     st.tuples(st.just("drop"), IDS),

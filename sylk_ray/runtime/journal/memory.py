@@ -149,13 +149,13 @@ class MemoryJournal:
         self._book.steps.setdefault((agent, message_id), {})[name] = StepRecord(name, before, trace=trace)
 
     async def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event] = ()
+        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event] = ()
     ) -> Committed:
         """See Journal.finish_step."""
         self._check()
         steps = self._book.steps.setdefault((agent, message_id), {})
         begun = steps.get(name, StepRecord(name))
-        steps[name] = StepRecord(name, begun.before, True, after, result, begun.trace)
+        steps[name] = StepRecord(name, begun.before, True, result, begun.trace)
         self._number(events)
         return Committed(len(self._book.events))
 

@@ -112,10 +112,10 @@ class PatientJournal:
         await self._written(lambda: self._journal.begin_step(agent, message_id, name, before, trace))
 
     async def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event] = ()
+        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event] = ()
     ) -> Committed:
         """See Journal.finish_step."""
-        return await self._written(lambda: self._journal.finish_step(agent, message_id, name, result, after, events))
+        return await self._written(lambda: self._journal.finish_step(agent, message_id, name, result, events))
 
     async def bury(self, letter: DeadLetter) -> None:
         """See Journal.bury."""

@@ -82,7 +82,7 @@ class Journal(Protocol):
         ...
 
     async def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event] = ()
+        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event] = ()
     ) -> Committed:
         """Record what a step came to, and the events that go with it, whole or not at all."""
         ...

@@ -86,14 +86,12 @@ class Memory(msgspec.Struct, frozen=True):
 
 
 class StepRecord(msgspec.Struct, frozen=True):
-    """A step of a handler: begun, and perhaps finished. ``before`` and ``after`` are marks that its caller made (the
-    commit of a worktree, say); ``result`` is what its function returned, as msgpack. ``trace`` is what it was done
-    for."""
+    """A step of a handler: begun, and perhaps finished. ``before`` is a mark that its caller made (a worktree's tree,
+    say); ``result`` is what its function returned, as msgpack. ``trace`` is what it was done for."""
 
     name: str
     before: str = ""
     finished: bool = False
-    after: str = ""
     result: bytes = b""
     trace: str = ""
 

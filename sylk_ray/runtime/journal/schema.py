@@ -101,6 +101,7 @@ STEPS = Table(
     ("agent", "message", "name"),
     added=1,
 )
+"""What is in ``after`` nobody reads: it is written empty, and stays for the checksums of the rows that have it."""
 LETTERS = Table("letters", ("id", "source", "target", "packet", "error", "reason", "at"), ("id",))
 EVENTS = Table("events", ("body",), ("number",))
 SALVAGES = Table("salvages", ("at", "report"), ("number",))

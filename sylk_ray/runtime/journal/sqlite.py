@@ -182,10 +182,10 @@ class SqliteJournal:
         await self._write(lambda tables: tables.begin_step(agent, message_id, name, before, trace))
 
     async def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event] = ()
+        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event] = ()
     ) -> Committed:
         """See Journal.finish_step."""
-        return await self._write(lambda tables: tables.finish_step(agent, message_id, name, result, after, events))
+        return await self._write(lambda tables: tables.finish_step(agent, message_id, name, result, events))
 
     async def steps(self, agent: Address, message_id: str) -> dict[str, StepRecord]:
         """See Journal.steps."""

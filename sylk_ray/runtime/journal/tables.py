@@ -180,11 +180,11 @@ class Tables:
         self._put(STEPS, str(agent), message_id, name, before, 0, "", b"", trace)
 
     def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, after: str, events: Sequence[Event]
+        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event]
     ) -> Committed:
         """See Journal.finish_step."""
         begun = self._steps("AND name = ?", agent, message_id, name).get(name, StepRecord(name))
-        self._put(STEPS, str(agent), message_id, name, begun.before, 1, after, result, begun.trace)
+        self._put(STEPS, str(agent), message_id, name, begun.before, 1, "", result, begun.trace)
         return self.add_events(events)
 
     def steps(self, agent: Address, message_id: str) -> dict[str, StepRecord]:
@@ -194,8 +194,8 @@ class Tables:
     def _steps(self, which: str, agent: Address, message_id: str, *more: str) -> dict[str, StepRecord]:
         rows = self.rows(STEPS, f"WHERE agent = ? AND message = ? {which}", str(agent), message_id, *more)
         return {
-            name: StepRecord(name, before, bool(finished), after, result, trace)
-            for _, _, name, before, finished, after, result, trace in rows
+            name: StepRecord(name, before, bool(finished), result, trace)
+            for _, _, name, before, finished, _, result, trace in rows
         }
 
     def bury(self, letter: DeadLetter) -> None:

@@ -412,7 +412,7 @@ def test_an_earlier_version_is_whole_and_keeps_its_steps(tmp_path, version):
         assert not list(tmp_path.glob("*.damaged-*"))
         assert version_of(file.connection) == len(MIGRATIONS)
         tables, agent = Tables(file.connection), Address("s", "a", "b")
-        kept = StepRecord("build", "c1", finished=True, after="c2", result=b"r")
+        kept = StepRecord("build", "c1", finished=True, result=b"r")
         assert tables.steps(agent, "m") == {"build": kept}
         tables.begin_step(agent, "m", "again", "c3", "a trace")
         assert tables.steps(agent, "m")["again"].trace == "a trace"

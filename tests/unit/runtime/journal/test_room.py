@@ -165,7 +165,7 @@ async def failed_requests(journal: Journal, numbers: range) -> None:
     async def failed(number: int) -> None:
         agent, message = AGENTS[number % 100], f"0192f3a8-7d44-7c1e-aaaa-{number:012}"
         await journal.begin_step(agent, message, "build", "")
-        await journal.finish_step(agent, message, "build", os.urandom(500), "")
+        await journal.finish_step(agent, message, "build", os.urandom(500))
         await journal.commit(Transaction(agent, failure_of(message), remember_until=5.0))
 
     for start in range(numbers.start, numbers.stop, 500):

@@ -27,10 +27,10 @@ def test_ending_a_step_reads_no_other(tmp_path, monkeypatch):
         for number in range(50):
             tables.begin_step(AGENT, "m", f"step {number}", f"before {number}", "trace")
         monkeypatch.setattr(Tables, "rows", counted)
-        tables.finish_step(AGENT, "m", "step 7", b"r", "after", ())
+        tables.finish_step(AGENT, "m", "step 7", b"r", ())
         assert read == [1]
         kept = tables.steps(AGENT, "m")
-        assert (kept["step 7"].before, kept["step 7"].after, kept["step 7"].trace) == ("before 7", "after", "trace")
+        assert (kept["step 7"].before, kept["step 7"].trace) == ("before 7", "trace")
         assert [name for name, step in kept.items() if step.finished] == ["step 7"]
     finally:
         file.close()
