@@ -44,15 +44,14 @@ def ended_early(path: str, text: str, old: str, new: str) -> tuple[str, str] | N
     at = text.find(old)
     if tree is None or whole is None or text.count(old) != 1 or "\r" in f"{text}{new}":
         return None
-    if [type(each) for each in whole.body] not in _FUNCTION:
+    if len(whole.body) != 1 or not isinstance(made := whole.body[0], _Function):
         return None
-    [made] = whole.body
     first = text.count("\n", 0, at + len(old) - len(old.lstrip())) + 1
     last = text.count("\n", 0, at + len(old.rstrip())) + 1
     there = next((each for each in ast.walk(tree) if isinstance(each, _Function) and each.lineno == first), None)
-    if there is None or not isinstance(made, _Function) or there.name != made.name:
+    if there is None or there.name != made.name or last >= (there.end_lineno or last):
         return None
-    if last >= (there.end_lineno or last) or not isinstance(made.body[-1], ast.Return | ast.Raise):
+    if not isinstance(made.body[-1], ast.Return | ast.Raise):
         return None
     lines = text.split("\n")
     stands = "\n".join(lines[there.lineno - 1 : there.end_lineno])
@@ -109,7 +108,6 @@ def replaceable(path: str, text: str, said: str) -> str:
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_FUNCTION = ([ast.FunctionDef], [ast.AsyncFunctionDef])
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 

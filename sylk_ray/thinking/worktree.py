@@ -127,10 +127,10 @@ async def write_file(ctx: Bench, path: str, content: str) -> str:
     """
     ctx.begin_write(path)
     content = without_numbers(content)
-    await asyncio.to_thread(_refuse_loss, ctx.tools.worktree, path, content)
     before = await asyncio.to_thread(_text_or_nothing, ctx.tools.worktree, path)
+    _refuse_loss(path, before, content)
     _refuse_copies(ctx, path, before, content)
-    return await _changed(ctx, path, Write(path=path, content=content))
+    return await _changed(ctx, before, Write(path=path, content=content))
 
 
 @skill(domain="file_ops", tier="core", needs=("filesystem.write",))
@@ -152,7 +152,7 @@ async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=
     if meant is not None:
         old, new = meant
     try:
-        return await _changed(ctx, path, Edit(path=path, old=old, new=new))
+        return await _changed(ctx, before, Edit(path=path, old=old, new=new))
     except ActionFailed as failed:
         if old in before or ctx.only_adds or not (named := replaceable(path, before, old)):
             raise
@@ -181,8 +181,8 @@ async def append_to_file(ctx: Bench, path: str, content: str) -> str:
             hint="where it does all that is wanted, finish with what there is; else give yours another name",
         )
     if (whole := redefined(path, before, added)) is not None:
-        return f"what had the same name is replaced: {await _changed(ctx, path, _as_edit(path, before, whole))}"
-    return await _changed(ctx, path, _as_edit(path, before, before + between + added))
+        return f"what had the same name is replaced: {await _changed(ctx, before, _as_edit(path, before, whole))}"
+    return await _changed(ctx, before, _as_edit(path, before, before + between + added))
 
 
 @skill(domain="file_ops", tier="core", needs=("filesystem.write",))
@@ -202,7 +202,10 @@ async def replace_in_files(ctx: Bench, old: Annotated[str, Field(min_length=1)],
         raise NothingChanged(f"{here} in {files}. {also}" if elsewhere else here, hint="" if elsewhere else _GO_ON)
     for path, *_ in found:
         ctx.begin_write(path)
-    told = [f"{await _changed(ctx, path, _as_edit(path, *texts), old)}, {count} times" for path, count, *texts in found]
+    told = [
+        f"{await _changed(ctx, before, _as_edit(path, before, after), old)}, {count} times"
+        for path, count, before, after in found
+    ]
     return "\n".join([*told, *([also] if elsewhere else [])])
 
 
@@ -297,36 +300,34 @@ def _refuse_copies(ctx: Bench, path: str, before: str, content: str) -> None:
         )
 
 
-def _refuse_loss(worktree: Path, path: str, content: str) -> None:
+def _refuse_loss(path: str, before: str, content: str) -> None:
     """A model that means to add to a file may write it anew with what it adds alone. Raises ActionFailed."""
-    before = [line for line in _text_or_nothing(worktree, path).splitlines() if line.strip()]
+    lines = [line for line in before.splitlines() if line.strip()]
     kept = set(content.splitlines())
-    gone = [line for line in before if line not in kept]
-    if len(before) >= _WORTH_KEEPING and len(gone) > len(before) * _MOST_LOST:
+    gone = [line for line in lines if line not in kept]
+    if len(lines) >= _WORTH_KEEPING and len(gone) > len(lines) * _MOST_LOST:
         raise ActionFailed(
-            f"nothing is written: {len(gone)} of the {len(before)} lines of {path} would be gone, the first of them "
+            f"nothing is written: {len(gone)} of the {len(lines)} lines of {path} would be gone, the first of them "
             f"{gone[0].strip()[:100]!r}",
             hint="append_to_file adds to a file, edit_file changes a part of it. To begin it anew, delete it first.",
         )
 
 
-async def _changed(ctx: Bench, path: str, action: Write | Edit, renamed: str = "") -> str:
-    """What was done, and what is wrong with the file now that was not before. Where what is ``renamed`` still stands is
-    told by who does that."""
-    worktree = ctx.tools.worktree
-    before = await asyncio.to_thread(_text_or_nothing, worktree, path)
+async def _changed(ctx: Bench, before: str, action: Write | Edit, renamed: str = "") -> str:
+    """What was done, and what is wrong with the file now that was not ``before``. Where what is ``renamed`` still
+    stands is told by who does that."""
     try:
         done = await perform(action, ctx.tools)
     except NothingChanged as problem:
         raise NothingChanged(f"nothing is changed: {problem.message}", hint=_GO_ON) from None
 
-    after = await asyncio.to_thread(_text_or_nothing, worktree, path)
-    wrong = await asyncio.to_thread(_wrong_now, worktree, path, before, after, renamed)
+    wrong = await asyncio.to_thread(_wrong_now, ctx.tools.worktree, action.path, before, renamed)
     return "\n".join([done.summary, *(f"but now {each}" for each in wrong)])
 
 
-def _wrong_now(worktree: Path, path: str, before: str, after: str, renamed: str) -> list[str]:
+def _wrong_now(worktree: Path, path: str, before: str, renamed: str) -> list[str]:
     """It cannot be read, or defines something twice, or no longer what others use."""
+    after = _text_or_nothing(worktree, path)
     if unreadable := broken(path, after):
         return [f"it cannot be read: {unreadable}"]
     known = doubled(path, before)
