@@ -185,7 +185,7 @@ class Engineering:
     async def _hear(self, number: int) -> Heard:
         ctx, pipeline = self._ctx, self._ctx.address.beside("pipeline")
         wanted = WhatWasSaid(self._brief.attempt, self._words)
-        said = await ctx.step(f"hear {number}", ctx.ask, pipeline, wanted, result=Said)
+        said = await ctx.step(f"hear {number}", ctx.ask, pipeline, wanted, looks=True, result=Said)
         self._words += len(said.words)
         self._said += said.words
         hand_off = said.wishes > self._wishes

@@ -108,7 +108,7 @@ class Working(Conversant[StateT]):
         after = ToolAfter(session=brief.session, agent=ctx.address, tool=name, arguments=given)
         try:
             if looks:
-                done = await ctx.step(name, doing, given, result=result)
+                done = await ctx.step(name, doing, given, looks=True, result=result)
             else:
                 done = await self._as_step(name, brief, lambda: doing(given), ctx, result)
         except SylkError as error:

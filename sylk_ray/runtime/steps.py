@@ -55,6 +55,7 @@ class Steps:
         mark: Callable[[], Awaitable[str]] | None,
         undo: Callable[[str], Awaitable[None]] | None,
         within: Callable[[], AbstractAsyncContextManager[None]],
+        looks: bool,
         result_type: Any,
     ) -> ResultT:
         """See Context.step."""
@@ -68,7 +69,7 @@ class Steps:
             effects.events.clear()
             return _outcome_of(record, result_type or _returned_by(function))
         async with within():
-            return await self._done(name, record, function, arguments, retry, mark, undo)
+            return await self._done(name, record, function, arguments, retry, mark, undo, looks)
 
     async def _done(
         self,
@@ -79,13 +80,15 @@ class Steps:
         retry: Retry | None,
         mark: Callable[[], Awaitable[str]] | None,
         undo: Callable[[str], Awaitable[None]] | None,
+        looks: bool,
     ) -> ResultT:
         effects, message_id = self._effects, self._effects.message_id
         if record is not None and undo is not None:
             await undo(record.before)
         before = record.before if record is not None and record.before else await mark() if mark is not None else ""
-        trace = current_trace()
-        await self._journal.begin_step(self._agent, message_id, name, before, trace)
+        step = StepRecord(name, before, trace=current_trace())
+        if not looks:
+            await self._journal.record_step(self._agent, message_id, step)
         error: SylkError | None = None
         with effects.within_step() as published:
             try:
@@ -96,19 +99,19 @@ class Steps:
             except SylkError as raised:
                 error, result = raised, None
                 outcome = Outcome(failure=Failure.of(raised))
-        encoded = msgspec.msgpack.encode(outcome)
+        step = msgspec.structs.replace(step, finished=True, result=msgspec.msgpack.encode(outcome))
         # Taken before they are written: another step of the handler may be finished meanwhile.
         before_it = effects.take_events()
         events = (*before_it, *published)
         try:
-            await self._journal.finish_step(self._agent, message_id, name, encoded, events)
+            await self._journal.record_step(self._agent, message_id, step, events)
         except BaseException:
             effects.events[:0] = before_it
             raise
         if events:
             self._happened(self._agent.session)
         assert effects.steps is not None
-        effects.steps[name] = StepRecord(name, before, True, encoded, trace)
+        effects.steps[name] = step
         if error is not None:
             raise error
         return cast("ResultT", result)

@@ -149,7 +149,7 @@ async def test_handled_mail_no_longer_waits(journal):
 
 async def test_a_transaction_that_forgets_leaves_nothing_of_its_agent_but_what_it_sent_others(journal):
     await send(journal, mail("waits", ONE), message="m0")
-    await journal.begin_step(ONE, "other", "build", "")
+    await journal.record_step(ONE, "other", StepRecord("build"))
     await journal.commit(
         Transaction(
             ONE, "m1", SavedState(1, b"a"), [mail("out"), mail("self", ONE)], [event()], remember_until=9, forget=True
@@ -165,7 +165,7 @@ async def test_a_transaction_that_forgets_leaves_nothing_of_its_agent_but_what_i
 async def test_forgetting_an_agent_leaves_the_others(journal):
     for agent in (ONE, TWO):
         await journal.commit(Transaction(agent, f"m {agent.name}", SavedState(1, b"a"), [mail(agent.name, agent)]))
-        await journal.begin_step(agent, "m", "build", "")
+        await journal.record_step(agent, "m", StepRecord("build"))
     await journal.forget(ONE)
     memory = await journal.recall(ONE)
     assert (memory.state, memory.handled, memory.mail) == (None, {}, [])
@@ -291,7 +291,7 @@ async def test_events_are_numbered_from_one_without_gaps(journal):
     assert await journal.add_events([event(), event()]) == Committed(2)
     assert await journal.commit(Transaction(ONE, "m", events=[event()])) == Committed(3)
     assert await journal.add_events([]) == Committed(3)
-    await journal.finish_step(ONE, "m2", "x", b"", [event()])
+    await journal.record_step(ONE, "m2", StepRecord("x", finished=True), [event()])
     assert [each.sequence for each in await journal.events(0)] == [1, 2, 3, 4]
     assert await journal.last_event() == 4
 
@@ -314,40 +314,41 @@ async def test_events_are_read_after_a_number_and_up_to_a_limit(journal):
 
 
 async def test_a_step_is_begun_and_then_finished(journal):
-    await journal.begin_step(ONE, "m", "build", "c1")
-    assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "c1")}
-    assert await journal.finish_step(ONE, "m", "build", b"ok") == Committed(0)
-    assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "c1", True, b"ok")}
+    begun, finished = StepRecord("build", "c1", trace="t"), StepRecord("build", "c1", True, b"ok", "t")
+    assert await journal.record_step(ONE, "m", begun) == Committed(0)
+    assert await journal.steps(ONE, "m") == {"build": begun}
+    assert await journal.record_step(ONE, "m", finished) == Committed(0)
+    assert await journal.steps(ONE, "m") == {"build": finished}
 
 
 async def test_a_step_that_begins_again_is_not_finished_any_more(journal):
-    await journal.begin_step(ONE, "m", "build", "c1")
-    await journal.finish_step(ONE, "m", "build", b"ok")
-    await journal.begin_step(ONE, "m", "build", "c3")
+    await journal.record_step(ONE, "m", StepRecord("build", "c1"))
+    await journal.record_step(ONE, "m", StepRecord("build", finished=True, result=b"ok"))
+    await journal.record_step(ONE, "m", StepRecord("build", "c3"))
     assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "c3")}
 
 
 async def test_a_step_may_finish_without_having_begun(journal):
-    await journal.finish_step(ONE, "m", "build", b"ok")
+    await journal.record_step(ONE, "m", StepRecord("build", finished=True, result=b"ok"))
     assert await journal.steps(ONE, "m") == {"build": StepRecord("build", "", True, b"ok")}
 
 
 async def test_a_finished_step_and_its_events_are_recorded_together(journal):
-    assert await journal.finish_step(ONE, "m", "x", b"", [event(), event()]) == Committed(2)
+    assert await journal.record_step(ONE, "m", StepRecord("x", finished=True), [event(), event()]) == Committed(2)
     assert await journal.last_event() == 2
 
 
 async def test_steps_belong_to_one_message_of_one_agent_and_keep_their_order(journal):
     for agent, message, name in ((ONE, "m", "z"), (ONE, "m", "a"), (ONE, "n", "b"), (TWO, "m", "c")):
-        await journal.begin_step(agent, message, name, "")
-    await journal.finish_step(ONE, "m", "z", b"")
+        await journal.record_step(agent, message, StepRecord(name))
+    await journal.record_step(ONE, "m", StepRecord("z", finished=True))
     assert list(await journal.steps(ONE, "m")) == ["z", "a"]
     assert list(await journal.steps(TWO, "m")) == ["c"]
 
 
 async def test_steps_are_forgotten_when_their_handler_commits(journal):
-    await journal.begin_step(ONE, "m", "build", "")
-    await journal.begin_step(ONE, "n", "build", "")
+    await journal.record_step(ONE, "m", StepRecord("build"))
+    await journal.record_step(ONE, "n", StepRecord("build"))
     await journal.commit(Transaction(ONE, "m"))
     assert await journal.steps(ONE, "m") == {}
     assert list(await journal.steps(ONE, "n")) == ["build"]
@@ -358,7 +359,7 @@ async def test_steps_are_forgotten_when_their_handler_commits(journal):
 
 async def test_a_buried_letter_no_longer_waits_and_its_steps_are_forgotten(journal):
     await send(journal, mail("m1"), mail("m2"))
-    await journal.begin_step(TWO, "m1", "build", "")
+    await journal.record_step(TWO, "m1", StepRecord("build"))
     await journal.bury(letter("m1"))
     assert await journal.pending() == [mail("m2")]
     assert await journal.steps(TWO, "m1") == {}
@@ -428,7 +429,7 @@ async def test_commits_go_on_while_it_is_pruned(journal):
 
 async def test_the_steps_of_a_request_that_failed_stay_as_long_as_it_may_be_asked_again(journal):
     for message in ("m", "n"):
-        await journal.finish_step(ONE, message, "build", b"no")
+        await journal.record_step(ONE, message, StepRecord("build", finished=True, result=b"no"))
     await journal.commit(Transaction(ONE, failure_of("m"), remember_until=5.0))
     await journal.prune(4.0)
     assert list(await journal.steps(ONE, "m")) == ["build"]
@@ -470,8 +471,7 @@ async def every_write(journal: Journal) -> None:
         "commit again": lambda: journal.commit(Transaction(ONE, "m1")),
         "add_events": lambda: journal.add_events([event()]),
         "forget": lambda: journal.forget(ONE),
-        "begin_step": lambda: journal.begin_step(ONE, "m", "late", ""),
-        "finish_step": lambda: journal.finish_step(ONE, "m", "build", b"late", [event()]),
+        "record_step": lambda: journal.record_step(ONE, "m", StepRecord("build", "late"), [event()]),
         "bury": lambda: journal.bury(letter("waiting")),
         "revive": lambda: journal.revive("dead"),
         "drop": lambda: journal.drop("dead"),
@@ -496,7 +496,7 @@ async def everything(journal: Journal) -> tuple[object, ...]:
 
 async def prepared(journal: Journal) -> None:
     await journal.commit(Transaction(ONE, "m1", SavedState(1, b"a"), [mail("waiting")], [event()], remember_until=5))
-    await journal.begin_step(ONE, "m", "build", "")
+    await journal.record_step(ONE, "m", StepRecord("build"))
     await journal.bury(letter("dead"))
 
 
@@ -575,6 +575,7 @@ IDS = st.sampled_from(["a", "b", "c", "d", failure_of("a")])
 STATES = st.none() | st.builds(SavedState, st.integers(0, 3), st.binary(max_size=3))
 MAILS = st.builds(Mail, IDS, AGENTS, AGENTS, st.binary(max_size=3))
 EVENTS = st.lists(st.just(event()), max_size=2)
+STEPS = st.builds(StepRecord, IDS, IDS, st.booleans(), st.binary(max_size=2), IDS)
 LETTERS = st.builds(DeadLetter, MAILS, IDS, IDS, st.floats(0, 10))
 DEEDS = st.one_of(
     st.tuples(
@@ -594,8 +595,7 @@ DEEDS = st.one_of(
     ),
     st.tuples(st.just("add_events"), EVENTS),
     st.tuples(st.just("forget"), AGENTS),
-    st.tuples(st.just("begin_step"), AGENTS, IDS, IDS, IDS),
-    st.tuples(st.just("finish_step"), AGENTS, IDS, IDS, st.binary(max_size=2), EVENTS),
+    st.tuples(st.just("record_step"), AGENTS, IDS, STEPS, EVENTS),
     st.tuples(st.just("bury"), LETTERS),
     st.tuples(st.just("revive"), IDS),
     st.tuples(st.just("drop"), IDS),

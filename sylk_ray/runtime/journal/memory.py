@@ -143,19 +143,12 @@ class MemoryJournal:
         """See Journal.waits."""
         return mail_id in self._book.mail
 
-    async def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str = "") -> None:
-        """See Journal.begin_step."""
-        self._check()
-        self._book.steps.setdefault((agent, message_id), {})[name] = StepRecord(name, before, trace=trace)
-
-    async def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event] = ()
+    async def record_step(
+        self, agent: Address, message_id: str, step: StepRecord, events: Sequence[Event] = ()
     ) -> Committed:
-        """See Journal.finish_step."""
+        """See Journal.record_step."""
         self._check()
-        steps = self._book.steps.setdefault((agent, message_id), {})
-        begun = steps.get(name, StepRecord(name))
-        steps[name] = StepRecord(name, begun.before, True, result, begun.trace)
+        self._book.steps.setdefault((agent, message_id), {})[step.name] = step
         self._number(events)
         return Committed(len(self._book.events))
 

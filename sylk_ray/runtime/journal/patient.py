@@ -107,15 +107,11 @@ class PatientJournal:
         """See Journal.add_events."""
         return await self._written(lambda: self._journal.add_events(events))
 
-    async def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str = "") -> None:
-        """See Journal.begin_step."""
-        await self._written(lambda: self._journal.begin_step(agent, message_id, name, before, trace))
-
-    async def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event] = ()
+    async def record_step(
+        self, agent: Address, message_id: str, step: StepRecord, events: Sequence[Event] = ()
     ) -> Committed:
-        """See Journal.finish_step."""
-        return await self._written(lambda: self._journal.finish_step(agent, message_id, name, result, events))
+        """See Journal.record_step."""
+        return await self._written(lambda: self._journal.record_step(agent, message_id, step, events))
 
     async def bury(self, letter: DeadLetter) -> None:
         """See Journal.bury."""

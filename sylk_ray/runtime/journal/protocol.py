@@ -76,15 +76,11 @@ class Journal(Protocol):
         """Whether mail of that id still waits."""
         ...
 
-    async def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str = "") -> None:
-        """Record that a step begins, and for which trace; begun again, it has the new ``before`` and is not
-        finished."""
-        ...
-
-    async def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event] = ()
+    async def record_step(
+        self, agent: Address, message_id: str, step: StepRecord, events: Sequence[Event] = ()
     ) -> Committed:
-        """Record what a step came to, and the events that go with it, whole or not at all."""
+        """Record a step in place of what was recorded of it before, and the events that go with it, whole or not at
+        all."""
         ...
 
     async def steps(self, agent: Address, message_id: str) -> dict[str, StepRecord]:

@@ -177,15 +177,11 @@ class SqliteJournal:
         """See Journal.waits."""
         return await self._read(lambda tables: tables.waits(mail_id))
 
-    async def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str = "") -> None:
-        """See Journal.begin_step."""
-        await self._write(lambda tables: tables.begin_step(agent, message_id, name, before, trace))
-
-    async def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event] = ()
+    async def record_step(
+        self, agent: Address, message_id: str, step: StepRecord, events: Sequence[Event] = ()
     ) -> Committed:
-        """See Journal.finish_step."""
-        return await self._write(lambda tables: tables.finish_step(agent, message_id, name, result, events))
+        """See Journal.record_step."""
+        return await self._write(lambda tables: tables.record_step(agent, message_id, step, events))
 
     async def steps(self, agent: Address, message_id: str) -> dict[str, StepRecord]:
         """See Journal.steps."""

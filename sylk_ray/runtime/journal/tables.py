@@ -175,27 +175,19 @@ class Tables:
         """See Journal.waits."""
         return self._execute("SELECT 1 FROM mail WHERE id = ?", (mail_id,)).fetchone() is not None
 
-    def begin_step(self, agent: Address, message_id: str, name: str, before: str, trace: str) -> None:
-        """See Journal.begin_step."""
-        self._put(STEPS, str(agent), message_id, name, before, 0, "", b"", trace)
-
-    def finish_step(
-        self, agent: Address, message_id: str, name: str, result: bytes, events: Sequence[Event]
-    ) -> Committed:
-        """See Journal.finish_step."""
-        begun = self._steps("AND name = ?", agent, message_id, name).get(name, StepRecord(name))
-        self._put(STEPS, str(agent), message_id, name, begun.before, 1, "", result, begun.trace)
+    def record_step(self, agent: Address, message_id: str, step: StepRecord, events: Sequence[Event]) -> Committed:
+        """See Journal.record_step."""
+        finished = int(step.finished)
+        self._put(STEPS, str(agent), message_id, step.name, step.before, finished, "", step.result, step.trace)
         return self.add_events(events)
 
     def steps(self, agent: Address, message_id: str) -> dict[str, StepRecord]:
         """See Journal.steps."""
-        return self._steps("ORDER BY number", agent, message_id)
-
-    def _steps(self, which: str, agent: Address, message_id: str, *more: str) -> dict[str, StepRecord]:
-        rows = self.rows(STEPS, f"WHERE agent = ? AND message = ? {which}", str(agent), message_id, *more)
         return {
             name: StepRecord(name, before, bool(finished), result, trace)
-            for _, _, name, before, finished, _, result, trace in rows
+            for _, _, name, before, finished, _, result, trace in self.rows(
+                STEPS, "WHERE agent = ? AND message = ? ORDER BY number", str(agent), message_id
+            )
         }
 
     def bury(self, letter: DeadLetter) -> None:

@@ -59,7 +59,7 @@ def sound(tmp_path_factory) -> Path:
         await journals.open("s", "fenced one")
         journal = await journals.open("s", "a", fence=["fenced one"])
         await fill(journal, COUNT)
-        await journal.begin_step(AGENTS[0], "m", "build", "c1")
+        await journal.record_step(AGENTS[0], "m", StepRecord("build", "c1"))
         await journal.bury(DeadLetter(Mail("dead", AGENTS[0], AGENTS[1], b"p"), "error", "reason", 1.5))
         await journals.close()
 
@@ -414,7 +414,7 @@ def test_an_earlier_version_is_whole_and_keeps_its_steps(tmp_path, version):
         tables, agent = Tables(file.connection), Address("s", "a", "b")
         kept = StepRecord("build", "c1", finished=True, result=b"r")
         assert tables.steps(agent, "m") == {"build": kept}
-        tables.begin_step(agent, "m", "again", "c3", "a trace")
+        tables.record_step(agent, "m", StepRecord("again", "c3", trace="a trace"), ())
         assert tables.steps(agent, "m")["again"].trace == "a trace"
     finally:
         file.close()

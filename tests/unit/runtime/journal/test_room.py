@@ -12,6 +12,7 @@ import pytest
 
 from sylk_ray.messaging import Address
 from sylk_ray.runtime.journal import Journal, JournalFull, SavedState, SqliteJournals, Transaction, failure_of, sqlite
+from sylk_ray.runtime.journal.records import StepRecord
 from sylk_ray.runtime.journal.tables import Tables
 from tests.unit.runtime.journal.conftest import AGENTS, files, fill, take_all_room, transaction
 
@@ -164,8 +165,8 @@ async def failed_requests(journal: Journal, numbers: range) -> None:
 
     async def failed(number: int) -> None:
         agent, message = AGENTS[number % 100], f"0192f3a8-7d44-7c1e-aaaa-{number:012}"
-        await journal.begin_step(agent, message, "build", "")
-        await journal.finish_step(agent, message, "build", os.urandom(500))
+        await journal.record_step(agent, message, StepRecord("build"))
+        await journal.record_step(agent, message, StepRecord("build", finished=True, result=os.urandom(500)))
         await journal.commit(Transaction(agent, failure_of(message), remember_until=5.0))
 
     for start in range(numbers.start, numbers.stop, 500):

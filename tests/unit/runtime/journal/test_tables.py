@@ -6,12 +6,13 @@ from typing import Any
 
 from sylk_ray.messaging import Address
 from sylk_ray.runtime.journal import opening
+from sylk_ray.runtime.journal.records import StepRecord
 from sylk_ray.runtime.journal.tables import Tables
 
 AGENT = Address("s", "a", "b")
 
 
-def test_ending_a_step_reads_no_other(tmp_path, monkeypatch):
+def test_recording_a_step_reads_none(tmp_path, monkeypatch):
     """A handler that thinks for hours has hundreds, with all that was said in them."""
     read: list[int] = []
     rows = Tables.rows
@@ -25,12 +26,10 @@ def test_ending_a_step_reads_no_other(tmp_path, monkeypatch):
     try:
         tables = Tables(file.connection)
         for number in range(50):
-            tables.begin_step(AGENT, "m", f"step {number}", f"before {number}", "trace")
+            tables.record_step(AGENT, "m", StepRecord(f"step {number}", f"before {number}"), ())
         monkeypatch.setattr(Tables, "rows", counted)
-        tables.finish_step(AGENT, "m", "step 7", b"r", ())
-        assert read == [1]
-        kept = tables.steps(AGENT, "m")
-        assert (kept["step 7"].before, kept["step 7"].trace) == ("before 7", "trace")
-        assert [name for name, step in kept.items() if step.finished] == ["step 7"]
+        tables.record_step(AGENT, "m", StepRecord("step 7", finished=True), ())
+        assert read == []
+        assert [name for name, step in tables.steps(AGENT, "m").items() if step.finished] == ["step 7"]
     finally:
         file.close()
