@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -180,12 +180,9 @@ class Architect(Working[None]):
             await ctx.tell(_orchestrator(ctx), CreatePipelineWithState(message.handoff))
 
     async def _think(self, brief: Brief, job: Job, message: MakePlan, ctx: Context) -> Planned:
-        asked: set[str] = set()
-
-        async def check(planned: Planned) -> str:
+        async def check(planned: Planned, earlier: Sequence[Planned]) -> str:
             """What a task that is alone depends on may be another that was forgotten: it is asked about once."""
-            if forgotten := _forgotten(planned) - asked:
-                asked.update(forgotten)
+            if forgotten := _forgotten(planned).difference(*map(_forgotten, earlier)):
                 return (
                     f"{planned.tasks[0].name} depends on {min(forgotten)}, which is no task of this plan: plan that as "
                     "well if it has to be done, and leave depends_on out if it has not"
@@ -211,7 +208,7 @@ class Architect(Working[None]):
         return await self._look_and_think(brief, words, matter, check, ctx)
 
     async def _rethink(self, brief: Brief, job: Job, message: MakePlan, change: Change, ctx: Context) -> PlannedChange:
-        async def check(planned: PlannedChange) -> str:
+        async def check(planned: PlannedChange, _earlier: Sequence[PlannedChange]) -> str:
             return _wrong_change(planned, job, change)
 
         def matter(known: str) -> Matter[PlannedChange]:

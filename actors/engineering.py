@@ -101,16 +101,12 @@ class Engineering:
     async def _done(self, task: str, head: str) -> Work:
         brief, ctx = self._brief, self._ctx
 
-        # A small model gives up at the first thing that does not go, or says of what it has done that it has not; asked
-        # again it does it, or says so.
-        gives_up = 0
-
-        async def check(done: Engineered) -> str:
-            nonlocal gives_up
+        async def check(done: Engineered, earlier: Sequence[Engineered]) -> str:
+            """A small model gives up at the first thing that does not go, or says of what it has done that it has not;
+            asked again it does it, or says so."""
             saved = await self._workspace.save(brief.task)
             changed = await self._workspace.changes(brief.task, head, saved)
-            gives_up += bool(done.unfinished)
-            if gives_up > 1 or (changed and not done.unfinished):
+            if (changed and not done.unfinished) or (done.unfinished and any(each.unfinished for each in earlier)):
                 return ""
             if changed:
                 undone = "; ".join(done.unfinished)
@@ -185,7 +181,7 @@ class Engineering:
     async def _hear(self, number: int) -> Heard:
         ctx, pipeline = self._ctx, self._ctx.address.beside("pipeline")
         wanted = WhatWasSaid(self._brief.attempt, self._words)
-        said = await ctx.step(f"hear {number}", ctx.ask, pipeline, wanted, looks=True, result=Said)
+        said = await ctx.step(f"hear {number}", ctx.ask, pipeline, wanted, result=Said)
         self._words += len(said.words)
         self._said += said.words
         hand_off = said.wishes > self._wishes

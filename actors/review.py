@@ -68,7 +68,7 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
         # What the Engineer itself says is left undone is a finding.
         return is_echo(finding.message, task) and not is_echo(finding.message, left_undone)
 
-    async def check(found: Review) -> str:
+    async def check(found: Review, _earlier: Sequence[Review]) -> str:
         echo = next((each for each in found.issues if says_nothing(each)), None)
         if echo is None:
             return ""

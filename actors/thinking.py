@@ -119,13 +119,22 @@ async def think_as(
         ctx.progress(f"the {role} uses {tool}", task=brief.task)
         try:
             looks = toolbox.looks(tool)
-            return await worker.tool(f"use {name}", brief, arguments, do, ctx, result=Answer, looks=looks)
+            return await worker.tool(
+                f"use {name}",
+                brief,
+                arguments,
+                do,
+                ctx,
+                result=Answer,
+                looks=looks,
+                writes=lambda given: toolbox.writes(tool, given),
+            )
         except Aborted as refused:
             return Answer(f"it was refused: {refused}", failed=True, denied="hook")
 
-    async def checked(result: ResultT) -> str:
+    async def checked(result: ResultT, earlier: Sequence[ResultT]) -> str:
         # What is looked at may be another thing by the time that the handler is run again.
-        return await ctx.step("check", check, result, result=str) if check is not None else ""
+        return await ctx.step("check", check, result, earlier, result=str) if check is not None else ""
 
     async def begin_anew(pause: Pause) -> str:
         nonlocal until

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
@@ -25,6 +24,8 @@ from sylk_ray.sessions.workspace import Workspace
 from sylk_ray.speech import Conversant
 from sylk_ray.speech.receivers import MAIN
 from sylk_ray.tools import ToolContext, kill_tool_processes
+from sylk_ray.tools.held import held, is_held, put_back
+from sylk_ray.tools.process import even_if_cancelled
 
 ResultT = TypeVar("ResultT")
 StateT = TypeVar("StateT", bound="msgspec.Struct | None")
@@ -94,10 +95,11 @@ class Working(Conversant[StateT]):
         *,
         result: Any,
         looks: bool = False,
+        writes: Callable[[Mapping[str, Any]], str] = lambda arguments: "",
     ) -> ResultT:
-        """Run a tool as a step, with the worktree's tree before it: completed, it is never run again; cut off with its
-        cell, what it left is killed, the worktree put back, and the tool run anew. One that only ``looks`` needs
-        neither that nor a CPU slot.
+        """Run a tool as a step, with the worktree's tree before it, or the one file that it ``writes``, which its
+        arguments tell: completed, it is never run again; cut off with its cell, what it left is killed, the worktree or
+        the file put back, and the tool run anew. One that only ``looks`` needs neither that nor a CPU slot.
 
         The hooks of ``tool.before`` may change the ``arguments``, or refuse (Aborted); they and those of ``tool.after``
         are asked again when the handler runs again, also where the tool is not.
@@ -108,9 +110,9 @@ class Working(Conversant[StateT]):
         after = ToolAfter(session=brief.session, agent=ctx.address, tool=name, arguments=given)
         try:
             if looks:
-                done = await ctx.step(name, doing, given, looks=True, result=result)
+                done = await ctx.step(name, doing, given, result=result)
             else:
-                done = await self._as_step(name, brief, lambda: doing(given), ctx, result)
+                done = await self._as_step(name, brief, lambda: doing(given), ctx, result, writes(given))
         except SylkError as error:
             await hooks.run(msgspec.structs.replace(after, error=str(error)))
             raise
@@ -118,13 +120,21 @@ class Working(Conversant[StateT]):
         return done
 
     async def _as_step(
-        self, name: str, brief: Brief, doing: Callable[[], Awaitable[ResultT]], ctx: Context, result: Any
+        self, name: str, brief: Brief, doing: Callable[[], Awaitable[ResultT]], ctx: Context, result: Any, file: str
     ) -> ResultT:
         workspace = workspace_of(brief, ctx)
+        worktree = workspace.directory.worktree(brief.task)
+
+        async def mark() -> str:
+            noted = await asyncio.to_thread(held, worktree, file) if file else ""
+            return noted or await workspace.save(brief.task)
 
         async def undo(before: str) -> None:
             await kill_left_over(brief)
-            await workspace.restore(brief.task, before)
+            if is_held(before):
+                await even_if_cancelled(asyncio.to_thread(put_back, worktree, before))
+            else:
+                await workspace.restore(brief.task, before)
 
         @contextlib.asynccontextmanager
         async def in_turn() -> AsyncGenerator[None]:
@@ -143,7 +153,6 @@ class Working(Conversant[StateT]):
             finally:
                 timer.cancel()
 
-        mark = functools.partial(workspace.save, brief.task)
         return await ctx.step(name, doing, mark=mark, undo=undo, within=in_turn, result=result)
 
 

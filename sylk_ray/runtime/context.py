@@ -134,7 +134,6 @@ class Context:
         mark: Callable[[], Awaitable[str]] | None = None,
         undo: Callable[[str], Awaitable[None]] | None = None,
         within: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext,
-        looks: bool = False,
         result: Any = None,
     ) -> ResultT:
         """Await ``function(*arguments)`` once, however often the handler runs: what it returned, or the SylkError that
@@ -142,17 +141,16 @@ class Context:
 
         ``mark`` describes the outside world (a worktree's tree) in a word, before the step. One that was begun and did
         not finish is undone first: ``undo`` gets that mark. It is done ``within`` a context, which is entered before
-        the journal is asked whether this cell may begin (a lease that is waited for, say); one that only ``looks``
-        changes and costs nothing, and begins unasked. What the function publishes is recorded with its result.
-        ``result`` is the result's type, if the function's annotation does not say it. Only handlers of durable agents
-        have steps.
+        the journal is asked whether this cell may begin (a lease that is waited for, say). What the function publishes
+        is recorded with its result. ``result`` is the result's type, if the function's annotation does not say it.
+        Only handlers of durable agents have steps.
         """
         effects = self._effects
         if effects is None or effects.sealed:
             raise RuntimeError(f"{self.address} is not durable, or its handler is over: there is no step {name!r}")
         steps = Steps(self.journal, self.address, effects, self._host.clock, self._host.happened)
         return await steps.run(
-            name, function, arguments, retry=retry, mark=mark, undo=undo, within=within, looks=looks, result_type=result
+            name, function, arguments, retry=retry, mark=mark, undo=undo, within=within, result_type=result
         )
 
     async def tell(self, target: Address, message: Message, *, timeout: float = TELL_TIMEOUT_S) -> None:

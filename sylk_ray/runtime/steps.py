@@ -55,7 +55,6 @@ class Steps:
         mark: Callable[[], Awaitable[str]] | None,
         undo: Callable[[str], Awaitable[None]] | None,
         within: Callable[[], AbstractAsyncContextManager[None]],
-        looks: bool,
         result_type: Any,
     ) -> ResultT:
         """See Context.step."""
@@ -69,7 +68,7 @@ class Steps:
             effects.events.clear()
             return _outcome_of(record, result_type or _returned_by(function))
         async with within():
-            return await self._done(name, record, function, arguments, retry, mark, undo, looks)
+            return await self._done(name, record, function, arguments, retry, mark, undo)
 
     async def _done(
         self,
@@ -80,15 +79,13 @@ class Steps:
         retry: Retry | None,
         mark: Callable[[], Awaitable[str]] | None,
         undo: Callable[[str], Awaitable[None]] | None,
-        looks: bool,
     ) -> ResultT:
         effects, message_id = self._effects, self._effects.message_id
         if record is not None and undo is not None:
             await undo(record.before)
         before = record.before if record is not None and record.before else await mark() if mark is not None else ""
         step = StepRecord(name, before, trace=current_trace())
-        if not looks:
-            await self._journal.record_step(self._agent, message_id, step)
+        await self._journal.record_step(self._agent, message_id, step)
         error: SylkError | None = None
         with effects.within_step() as published:
             try:
@@ -99,7 +96,8 @@ class Steps:
             except SylkError as raised:
                 error, result = raised, None
                 outcome = Outcome(failure=Failure.of(raised))
-        step = msgspec.structs.replace(step, finished=True, result=msgspec.msgpack.encode(outcome))
+        # What was there before it is for undoing it, which is over.
+        step = msgspec.structs.replace(step, before="", finished=True, result=msgspec.msgpack.encode(outcome))
         # Taken before they are written: another step of the handler may be finished meanwhile.
         before_it = effects.take_events()
         events = (*before_it, *published)

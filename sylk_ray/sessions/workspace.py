@@ -124,7 +124,8 @@ class Workspace:
 
     async def save(self, task: str) -> str:
         """A tree that holds a worktree as it is, ignored files aside; the worktree, its index and its branch stay
-        as they are. For ``restore``. One is made before every tool that runs: each program of it counts."""
+        as they are. For ``restore``. One is made before every tool that may change several files: each program of it
+        counts."""
         git = await self._git_of(task)
         assert git.git_dir is not None
         looks = await asyncio.to_thread(looks_of, git.directory, git.git_dir / "index")

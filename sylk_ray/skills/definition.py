@@ -24,14 +24,15 @@ def skill(
     keywords: Iterable[str] = (),
     tier: Tier = "domain",
     only_looks: bool = False,
+    writes: str = "",
     needs: Iterable[Permission] = (),
     name: str = "",
 ) -> Callable[[Callable[..., Awaitable[Any]]], Skill]:
     """Make an async function whose first parameter is a context a Skill; raises InvalidSkill or DuplicateSkill.
 
     A text that has one of the ``keywords`` (words or phrases, in any case), or the skill's name, loads it; one that
-    ``only_looks`` may even be used because of them, where no model decides. What it ``needs`` is granted to agents that
-    think (``sylk_ray.thinking``).
+    ``only_looks`` may even be used because of them, where no model decides. Where it ``writes`` no file but one, that
+    is the parameter that names it. What it ``needs`` is granted to agents that think (``sylk_ray.thinking``).
     """
 
     def define(function: Callable[..., Awaitable[Any]]) -> Skill:
@@ -39,7 +40,9 @@ def skill(
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         try:
             made = _define(function, called, place, domain, keywords, tier, only_looks)
-            made = msgspec.structs.replace(made, needs=frozenset(needs))
+            if writes and writes not in {each.name for each in made.parameters}:
+                raise Unsuitable(f"it has no parameter {writes!r}", "writes= names the one with the path of the file")
+            made = msgspec.structs.replace(made, writes=writes, needs=frozenset(needs))
         except Unsuitable as problem:
             raise InvalidSkill(f"{place}: the skill {called!r}: {problem.message}", hint=problem.hint) from None
         _refuse_a_second(function, made)

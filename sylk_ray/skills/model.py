@@ -40,6 +40,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """``file:line`` of the function."""
     only_looks: bool = False
     """Whether it changes nothing; such a skill may be used because a keyword of it was said."""
+    writes: str = ""
+    """The parameter that names the one file that it changes; empty where it may change others."""
     needs: frozenset[Permission] = frozenset()
     function: Callable[..., Awaitable[Any]]
     """Takes a context, and the parameters by their names."""

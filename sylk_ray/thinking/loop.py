@@ -22,8 +22,9 @@ Ask = Callable[[int, Request], Awaitable[Reply]]
 """Asks the model; the number counts the calls of this matter from 1."""
 Use = Callable[[str, str, Mapping[str, Any]], Awaitable[Answer]]
 """Uses a tool: a name that no other use of this matter has, the tool's, and its arguments."""
-Check = Callable[[ResultT], Awaitable[str]]
-"""What is wrong with a result, for the model; empty when it will do."""
+Check = Callable[[ResultT, Sequence[ResultT]], Awaitable[str]]
+"""What is wrong with a result, for the model; empty when it will do. It is given those as well that something was wrong
+with before: what may be right after all is asked about once."""
 
 Hear = Callable[[int], Awaitable[Heard]]
 """What others have said meanwhile, for the model to know before its next reply; the number as in ``Ask``."""
@@ -131,6 +132,7 @@ class _Thinking(Generic[ResultT]):
         self._refused = 0
         self._silent = 0
         self._said = ""
+        self._sent_back: list[ResultT] = []
         self._changes: list[tuple[str, Mapping[str, Any]]] = []
         self._repeats = Repeats(limits.repeats)
 
@@ -294,8 +296,10 @@ class _Thinking(Generic[ResultT]):
             result = msgspec.convert(call.arguments, self._matter.result)
         except msgspec.ValidationError as problem:
             return None, f"the arguments of {call.name} are wrong: {problem}"
-        problem = await self._check(result) if self._check is not None else ""
-        return (None, problem) if problem else (result, "")
+        if self._check is not None and (problem := await self._check(result, tuple(self._sent_back))):
+            self._sent_back.append(result)
+            return None, problem
+        return result, ""
 
     def _at_limit(self) -> Ended | None:
         limits = self._limits

@@ -88,6 +88,12 @@ class Toolbox:
         skill = self._skills.get(name)
         return skill is None or skill.only_looks or self.withholds(name)
 
+    def writes(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """The one file that a call changes, if it changes no other."""
+        skill = self._skills.get(name)
+        path = arguments.get(skill.writes) if skill is not None and skill.writes else None
+        return path if isinstance(path, str) else ""
+
     def withholds(self, name: str) -> bool:
         """Whether there is such a tool, which needs more than is granted."""
         skill = self._skills.get(name)

@@ -117,7 +117,7 @@ async def search_files(ctx: Bench, pattern: str, files: str = "**") -> str:
     return "\n".join(await lines_matching(ctx.tools, pattern, paths)) or "no line matches"
 
 
-@skill(domain="file_ops", tier="core", needs=("filesystem.write",))
+@skill(domain="file_ops", tier="core", writes="path", needs=("filesystem.write",))
 async def write_file(ctx: Bench, path: str, content: str) -> str:
     """Write a whole new file, or one anew; folders are made. To add to a file there is append_to_file.
 
@@ -133,7 +133,7 @@ async def write_file(ctx: Bench, path: str, content: str) -> str:
     return await _changed(ctx, before, Write(path=path, content=content))
 
 
-@skill(domain="file_ops", tier="core", needs=("filesystem.write",))
+@skill(domain="file_ops", tier="core", writes="path", needs=("filesystem.write",))
 async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=1)], new: str) -> str:
     """Replace lines of a file by others.
 
@@ -160,7 +160,7 @@ async def edit_file(ctx: Bench, path: str, old: Annotated[str, Field(min_length=
         raise ActionFailed(failed.message, hint=f"{failed.hint}\n{another}") from failed
 
 
-@skill(domain="file_ops", tier="core", needs=("filesystem.write",))
+@skill(domain="file_ops", tier="core", writes="path", needs=("filesystem.write",))
 async def append_to_file(ctx: Bench, path: str, content: str) -> str:
     """Add lines to the end of a file; all that is there stays, but a function that is given anew is replaced.
 
@@ -293,10 +293,11 @@ def _text_or_nothing(worktree: Path, path: str) -> str:
 def _refuse_copies(ctx: Bench, path: str, before: str, content: str) -> None:
     """Raises ActionFailed."""
     if copied := min((defined(path, content) - defined(path, before)) & ctx.defined_elsewhere.keys(), default=""):
-        there = ctx.defined_elsewhere[copied]
+        there, test = ctx.defined_elsewhere[copied], f"test_{copied.lower()}"
         raise ActionFailed(
             f"nothing is written: {copied} is defined in {there}, and a copy shows nothing of it",
-            hint=f"import {copied} from there and call it, or give yours another name",
+            hint=f"write {test}, which imports {copied} from there, calls it and asserts what comes of it; or give "
+            "yours another name",
         )
 
 

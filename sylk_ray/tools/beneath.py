@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -24,6 +25,7 @@ LARGEST = 64 << 20
 """Bytes of a file that is taken into memory at all."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY = re.compile(r"\.sylk-[0-9a-f]{16}")
 _PLAIN, _EXECUTE = 0o666, 0o111
 
 
@@ -58,6 +60,16 @@ def write_beneath(worktree: Path, relative: str, data: bytes, *, executable: boo
             with suppress(FileNotFoundError):
                 os.unlink(temporary, dir_fd=folder)
             raise
+
+
+def clear_beneath(worktree: Path, relative: str) -> None:
+    """Remove what a killed ``write_beneath`` has left in a file's folder. Raises PathRefused, and OSError."""
+    parts = real_parts(worktree, relative)
+    with _refusing(relative), folder_beneath(worktree, parts[:-1]) as folder:
+        with os.scandir(folder) as entries:
+            left = [entry.name for entry in entries if _TEMPORARY.fullmatch(entry.name) and entry.is_file()]
+        for name in left:
+            os.unlink(name, dir_fd=folder)
 
 
 def delete_beneath(worktree: Path, relative: str) -> None:

@@ -260,6 +260,26 @@ async def test_a_test_of_a_copy_of_the_code_does_not_go_in(world):
     assert world.file(merge, "tests/test_total.py").startswith("from total import total\n")
 
 
+async def test_a_new_function_that_no_test_names_is_asked_about_once(world):
+    old = call("finish", summary="it is there", command=f"{sys.executable} -m pytest -q tests/test_old.py")
+    merge = await world.run(engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=[old, *TESTED])
+    wanted = "othing tests total yet: write test_total, which imports total from total.py, calls it and asserts"
+    assert f"N{wanted}" in world.script.requests("tester")[0].messages[0].text
+    assert world.script.told("tester", 2)[0].startswith(f"n{wanted}")
+    assert world.file(merge, "tests/test_total.py").strip() == TEST.strip()
+
+
+async def test_a_tester_may_find_that_a_new_function_needs_no_test(world):
+    old = call("finish", summary="it is there", command=f"{sys.executable} -m pytest -q tests/test_old.py")
+    both = call("write_file", path="total.py", content="def total(v):\n    return 0\n\n\ndef first():\n    pass\n")
+    merge = await world.run(engineer=[both, DONE], inspector=[APPROVED], tester=[old, old])
+    assert isinstance(merge, MergeWork), merge
+    # Of several always the same, also when the handler is run again in another process.
+    assert "Nothing tests first yet" in world.script.requests("tester")[0].messages[0].text
+    assert merge.result.files_changed == ["total.py"]
+    assert world.script.left == {}
+
+
 async def test_a_tester_changes_no_code_and_takes_no_test_away(world):
     tries = [
         call("write_file", path="total.py", content="def total(values):\n    return 3\n"),
@@ -338,13 +358,13 @@ async def test_a_command_whose_exit_code_is_not_the_tests_will_not_do(world, com
 
 async def test_declared_tests_are_run_beside_the_new_ones(world):
     wrong = call("write_file", path="tests/test_total.py", content="def test_total():\n    assert 1\n")
-    command = f"{sys.executable} -m pytest -q tests/test_total.py"
+    done = call("finish", summary="ok", command=f"{sys.executable} -m pytest -q tests/test_total.py")
     brief = world.brief("{prompt: Add up., tester: {run: test ! -e tests/test_total.py}, write_tests: true}")
     failed = await world.run(
         msgspec.structs.replace(brief, max_loops=0),
         engineer=[WRITTEN, DONE],
         inspector=[APPROVED],
-        tester=[wrong, call("finish", summary="ok", command=command)],
+        tester=[wrong, done, done],
     )
     assert isinstance(failed, PipelineFailed)
     assert failed.error.type == "tests_failed"
@@ -455,9 +475,16 @@ async def test_an_engineer_that_dies_goes_on_where_it_was_and_asks_nothing_again
     assert world.script.left == {}
 
 
-async def test_a_change_that_was_cut_off_is_undone_and_made_anew(world, monkeypatch):
+@pytest.mark.parametrize(
+    ("last", "saved"),
+    [
+        (call("edit_file", path="total.py", old="sum(vxx", new="sum(vxxx"), 1),
+        (call("run_command", command="sed -i 's/sum(vxx/sum(vxxx/' total.py"), 2),
+    ],
+)
+async def test_a_change_that_was_cut_off_is_undone_and_made_anew(world, monkeypatch, last, saved):
     """To what was there before it: what the change before has left, and what others have made since, a person or a
-    hook."""
+    hook. The whole worktree is saved when it is done, and before what may change any file."""
     use, save = Toolbox.use, Workspace._saved
     begun: list[str] = []
     saves: list[Path] = []
@@ -482,15 +509,16 @@ async def test_a_change_that_was_cut_off_is_undone_and_made_anew(world, monkeypa
 
     monkeypatch.setattr(Workspace, "_saved", counted)
     monkeypatch.setattr(Toolbox, "use", dying)
-    edits = [call("edit_file", path="total.py", old=f"sum(v{'x' * n}", new=f"sum(v{'x' * n}x") for n in range(3)]
+    edits = [call("edit_file", path="total.py", old=f"sum(v{'x' * n}", new=f"sum(v{'x' * n}x") for n in range(2)]
     looks = call("read_file", path="total.py")
     brief = world.brief("prompt: Write total.py.\n    review: false\n    write_tests: false")
-    merge = await world.run(brief, engineer=[WRITTEN, edits[0], edits[1], looks, edits[2], DONE])
+    merge = await world.run(brief, engineer=[WRITTEN, *edits, looks, last, DONE])
     assert world.file(merge, "total.py").endswith("sum(vxxxalues)")
     assert world.file(merge, "by_person.py") == "x = 1"
-    assert begun == ["write_file", "edit_file", "edit_file", "read_file", "edit_file", "edit_file"]
-    # Before each of the four, and when it is done.
-    assert len(saves) == 4 + 1
+    assert begun[:4] == ["write_file", "edit_file", "edit_file", "read_file"]
+    assert len(begun) == 6
+    assert begun[4] == begun[5]
+    assert len(saves) == saved
     assert len(world.script.requests("engineer")) == 6
 
 

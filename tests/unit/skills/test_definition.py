@@ -234,3 +234,12 @@ def test_what_follows_a_section_belongs_to_the_description():
         """
     )
     assert told == ("Do it.\n\nOnly on Sundays.", {"path": "Where."})
+
+
+def test_what_a_skill_writes_is_named_by_a_parameter_of_it():
+    async def write(ctx: Any, path: str) -> None:
+        """Do."""
+
+    assert skill(domain="doing", writes="path")(write).writes == "path"
+    with pytest.raises(InvalidSkill, match="it has no parameter 'file'"):
+        skill(domain="doing", writes="file")(write)

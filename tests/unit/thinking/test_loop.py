@@ -154,7 +154,10 @@ async def test_a_call_that_was_not_understood_is_not_made():
 
 
 async def test_a_result_that_is_not_right_goes_back():
-    async def check(result: Done) -> str:
+    seen: list[tuple[int, list[int]]] = []
+
+    async def check(result: Done, earlier: Sequence[Done]) -> str:
+        seen.append((result.count, [each.count for each in earlier]))
         return "" if result.count == 2 else f"there are not {result.count}"
 
     wrong = calls(("finish", {"summary": "three words", "count": 3}))
@@ -164,6 +167,7 @@ async def test_a_result_that_is_not_right_goes_back():
     assert "summary" in world.results(3)[0].text
     assert world.results(4)[0].failed
     assert (outcome.result, outcome.refused) == (Done("two words", 2), 3)
+    assert seen == [(3, []), (2, [3])]
 
 
 async def test_a_result_beside_other_calls_has_not_seen_what_came_of_them():
