@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import uuid
 from collections.abc import Sequence
 from typing import Annotated
@@ -47,6 +48,11 @@ ANSWERED_WITHIN_S = 30.0
 """That the Architect has a request."""
 HANDED_OVER_WITHIN_S = 600.0
 """From then on; the Architect may be planning."""
+_NO_TESTS = re.compile(
+    r"\b(no|not|without|missing)\W+(\w+\W+){0,2}test|\buntested\b"
+    r"|\btests?\W+(\w+\W+){0,2}(missing\b|not\W+(yet\W+)?(been|written|there|added)\b)",
+    re.IGNORECASE,
+)
 
 
 class NotDone(SylkError):
@@ -106,14 +112,17 @@ class Engineering:
             asked again it does it, or says so."""
             saved = await self._workspace.save(brief.task)
             changed = await self._workspace.changes(brief.task, head, saved)
-            if (changed and not done.unfinished) or (done.unfinished and any(each.unfinished for each in earlier)):
-                return ""
             if changed:
-                undone = "; ".join(done.unfinished)
+                undone = self._undone(done)
+                if not undone or any(map(self._undone, earlier)):
+                    return ""
+                said = "; ".join(undone)
                 return (
-                    f"you say that this is not done: {undone}. If it is, finish once more and leave unfinished empty; "
+                    f"you say that this is not done: {said}. If it is, finish once more and leave unfinished empty; "
                     "if it can be, do it first; if it cannot, finish once more and say why"
                 )
+            if done.unfinished and any(each.unfinished for each in earlier):
+                return ""
             return (
                 "nothing has changed in the worktree: change the files, for example with append_to_file, which also "
                 "takes a function that is there already, whole and as it is to be; or say in unfinished why it cannot "
@@ -131,15 +140,24 @@ class Engineering:
             go_on=self._go_on,
             spent=self._spent,
         )
-        # A small model that has nothing to say there says the same again.
-        left_undone = (each for each in done.unfinished if each.strip() != done.summary.strip())
-        unfinished = [*left_undone, *([] if outcome.whole else [f"it was ended by a limit: {outcome.ended}"])]
+        unfinished = [*self._undone(done), *([] if outcome.whole else [f"it was ended by a limit: {outcome.ended}"])]
         await ctx.publish("engineer.result", task=brief.task, summary=done.summary, unfinished=unfinished)
         left = "".join(f"\n{NOT_DONE}{each}" for each in unfinished)
         work = await committed(brief, self._base, f"{self._output}{done.summary}{left}\n", ctx)
-        if unfinished and work.commit is None:
-            raise NotDone(f"the Engineer has changed nothing{left}", hint="say more in the prompt, or see `sylk logs`")
+        if work.commit is None and (why := unfinished or done.unfinished):
+            said = "".join(f"\n{NOT_DONE}{each}" for each in why)
+            raise NotDone(f"the Engineer has changed nothing{said}", hint="say more in the prompt, or see `sylk logs`")
         return work
+
+    def _undone(self, done: Engineered) -> list[str]:
+        """A small model that has nothing to say there says the same again, or that there are no tests yet, where a
+        Tester comes after it."""
+        undone = [each for each in done.unfinished if each.strip() != done.summary.strip()]
+        return [each for each in undone if not (self._is_tested and _NO_TESTS.search(each))]
+
+    @property
+    def _is_tested(self) -> bool:
+        return "tester" in self._assignment.thinks
 
     async def _toolbox(self) -> Toolbox:
         tools = tool_context(self._brief, self._ctx, "engineer")
@@ -153,7 +171,7 @@ class Engineering:
     async def _told(self, commit: str | None, known: str = "") -> str:
         """The task, where that commit has brought it."""
         so_far = await self._workspace.diff(self._base, commit) if commit else ""
-        proved = " A Tester writes tests for it afterwards." if "tester" in self._assignment.thinks else ""
+        proved = " A Tester writes tests for it afterwards." if self._is_tested else ""
         request = self._assignment.request if self._assignment.request != self._prompt else ""
         about = "\n".join([request, self._prompt, *self._assignment.criteria, self._feedback])
         return all_told(

@@ -40,7 +40,6 @@ _SKIPS = re.compile(
     r"|\b(it|test|describe)\.(skip|only|todo)\b|\bx(it|describe)\(|\.Skip(f|Now)?\(|#\[ignore",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"\w+")
 _COMBINES = re.compile(r"[;|>\n`]|\$\(")
 _CALLED = re.compile(r"""run_command\b\W.*?\bcommand['"]?\s*[:=]\s*(['"])(?P<command>.+?)\1""", re.DOTALL)
 _NO_RUNNERS = frozenset({"true", ":", "echo", "exit", "test", "[", "printf", "cat", "ls", "sleep"})
@@ -99,24 +98,11 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
         none: each has its own."""
         files = await workspace.files(commit)
         texts = await workspace.texts({path: files[path] for path in paths if path in files})
-        return {name: path for path, text in texts.items() for name in sorted(defined(path, text) - {"main"})}
+        return {name: path for path, text in texts.items() for name in defined(path, text) - {"main"}}
 
-    async def untested(commit: str) -> str:
-        """What to write for a function or class that the change has brought, and of which no test says a word."""
-        tests = [path for path in await workspace.files_with(commit, new) if is_test(path)]
-        files = await workspace.files(commit) if tests else {}
-        said = set(_WORD.findall("\n".join((await workspace.texts({path: files[path] for path in tests})).values())))
-        if (name := next((name for name in new if name not in said), None)) is None:
-            return ""
-        test = f"test_{name.lower()}, which imports {name} from {code[name]}, calls it and asserts what comes of it"
-        return f"nothing tests {name} yet: write {test}"
-
-    async def check(given: Proved, earlier: Sequence[Proved]) -> str:
+    async def check(given: Proved, _earlier: Sequence[Proved]) -> str:
         done = _plain(given)
-        problem = await unusable(done)
-        if not earlier and (wanted := await untested(await workspace.save(brief.task))):
-            problem = f"{problem}\n{wanted}. If it needs no test, finish once more".lstrip()
-        if problem or not done.command or done.command in bench.ran:
+        if (problem := await unusable(done)) or not done.command or done.command in bench.ran:
             return problem
         # It has not seen what comes of it, and what fails may be the test's fault as well as the code's.
         bench.ran.add(done.command)
@@ -135,10 +121,6 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
     such_as = next((f": pytest -q {path}" for path in near if path.endswith(".py")), "")
     into = f" into {near[0]}, or into a file beside it" if near else ""
     diff = shortened(await workspace.diff(work.base, head), fitting("tester", DIFF, ctx))
-    changed_code = [change.path for change in work.changes if not is_test(change.path)]
-    code, former = await defines(head, changed_code), await defines(work.base, changed_code)
-    new = [name for name in code if name not in former and not name.startswith("_")]
-    begin = f" {wanted[:1].upper()}{wanted[1:]}." if (wanted := await untested(head)) else ""
     matter = Matter(
         system=prompt("tester"),
         task=all_told(
@@ -146,11 +128,12 @@ async def prove(worker: Worker, brief: Brief, work: Work, ctx: Context) -> tuple
             told("Task of the change", assignment.prompt or assignment.description or brief.task.replace("_", " ")),
             told("Criteria", assignment.criteria),
             told("Change", f"```diff\n{diff}\n```"),
-            told("Now", f"Write the tests that are missing{into}, run them, and then call finish.{begin}"),
+            told("Now", f"Write the tests that are missing{into}, run them, and then call finish."),
         ),
         result=Proved,
         about="Say how it went. Call it once, when the tests are written and have run.",
     )
+    code = await defines(head, [change.path for change in work.changes if not is_test(change.path)])
     bench = Bench(tool_context(brief, ctx, "tester"), may_write, only_adds=True, defined_elsewhere=code)
     toolbox = Toolbox(IN_A_WORKTREE, GRANTED, bench)
     proved, outcome = await think_as(worker, brief, matter, toolbox, ctx, check=check)

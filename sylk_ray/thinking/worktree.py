@@ -21,7 +21,7 @@ from sylk_ray.thinking.commands import check_command
 from sylk_ray.thinking.looking import looking_command
 from sylk_ray.thinking.meant import as_it_stands, ended_early, redefined, replaceable
 from sylk_ray.thinking.searching import lines_matching
-from sylk_ray.thinking.written import bound, broken, defined, doubled, numbered, without_numbers
+from sylk_ray.thinking.written import bound, broken, defined, doubled, numbered, unbound, without_numbers
 from sylk_ray.tools import ToolContext, perform
 from sylk_ray.tools.beneath import read_beneath
 from sylk_ray.tools.errors import ActionFailed, NothingChanged
@@ -293,11 +293,10 @@ def _text_or_nothing(worktree: Path, path: str) -> str:
 def _refuse_copies(ctx: Bench, path: str, before: str, content: str) -> None:
     """Raises ActionFailed."""
     if copied := min((defined(path, content) - defined(path, before)) & ctx.defined_elsewhere.keys(), default=""):
-        there, test = ctx.defined_elsewhere[copied], f"test_{copied.lower()}"
+        there = ctx.defined_elsewhere[copied]
         raise ActionFailed(
             f"nothing is written: {copied} is defined in {there}, and a copy shows nothing of it",
-            hint=f"write {test}, which imports {copied} from there, calls it and asserts what comes of it; or give "
-            "yours another name",
+            hint=f"import {copied} from there and call it, or give yours another name",
         )
 
 
@@ -322,12 +321,13 @@ async def _changed(ctx: Bench, before: str, action: Write | Edit, renamed: str =
     except NothingChanged as problem:
         raise NothingChanged(f"nothing is changed: {problem.message}", hint=_GO_ON) from None
 
-    wrong = await asyncio.to_thread(_wrong_now, ctx.tools.worktree, action.path, before, renamed)
+    wrong = await asyncio.to_thread(_wrong_now, ctx, action.path, before, renamed)
     return "\n".join([done.summary, *(f"but now {each}" for each in wrong)])
 
 
-def _wrong_now(worktree: Path, path: str, before: str, renamed: str) -> list[str]:
-    """It cannot be read, or defines something twice, or no longer what others use."""
+def _wrong_now(ctx: Bench, path: str, before: str, renamed: str) -> list[str]:
+    """It cannot be read, or defines something twice, or no longer what others use, or uses what it does not import."""
+    worktree = ctx.tools.worktree
     after = _text_or_nothing(worktree, path)
     if unreadable := broken(path, after):
         return [f"it cannot be read: {unreadable}"]
@@ -337,6 +337,8 @@ def _wrong_now(worktree: Path, path: str, before: str, renamed: str) -> list[str
         for name, (first, last) in doubled(path, after).items()
         if name not in known
     ]
+    lacking = unbound(path, after, ctx.defined_elsewhere) - unbound(path, before, ctx.defined_elsewhere)
+    found += [f"it uses {each}, and does not import it from {ctx.defined_elsewhere[each]}" for each in sorted(lacking)]
     gone = sorted(defined(path, before) - bound(path, after) - {renamed})[:_NAMED] if before else []
     return found + [
         f"{name} is not defined there any more, and {', '.join(used)} uses it: call it {name} again, unless you are to "

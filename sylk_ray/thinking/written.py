@@ -6,9 +6,11 @@ import ast
 import json
 import tomllib
 import warnings
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+_ANY = "*"
 LONGEST = 1 << 20
 """Characters of a file that is looked at."""
 DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -59,6 +61,26 @@ def bound(path: str, text: str, *, imports: bool = True) -> set[str]:
             case _:
                 waiting += ast.iter_child_nodes(node)
     return found
+
+
+def unbound(path: str, text: str, names: Collection[str]) -> set[str]:
+    """Those of the names that a Python file uses and nowhere gives a meaning to."""
+    tree = parsed(path, text)
+    used: set[str] = set()
+    given: set[str] = set()
+    for node in ast.walk(tree) if tree is not None else ():
+        match node:
+            case ast.Name():
+                (used if isinstance(node.ctx, ast.Load) else given).add(node.id)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                given.add(node.name)
+            case ast.arg():
+                given.add(node.arg)
+            case ast.alias():
+                given.add(_ANY if node.name == "*" else (node.asname or node.name).partition(".")[0])
+            case _:
+                pass
+    return set() if _ANY in given else (used - given).intersection(names)
 
 
 def doubled(path: str, text: str) -> dict[str, tuple[int, int]]:

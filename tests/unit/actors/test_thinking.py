@@ -260,26 +260,6 @@ async def test_a_test_of_a_copy_of_the_code_does_not_go_in(world):
     assert world.file(merge, "tests/test_total.py").startswith("from total import total\n")
 
 
-async def test_a_new_function_that_no_test_names_is_asked_about_once(world):
-    old = call("finish", summary="it is there", command=f"{sys.executable} -m pytest -q tests/test_old.py")
-    merge = await world.run(engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=[old, *TESTED])
-    wanted = "othing tests total yet: write test_total, which imports total from total.py, calls it and asserts"
-    assert f"N{wanted}" in world.script.requests("tester")[0].messages[0].text
-    assert world.script.told("tester", 2)[0].startswith(f"n{wanted}")
-    assert world.file(merge, "tests/test_total.py").strip() == TEST.strip()
-
-
-async def test_a_tester_may_find_that_a_new_function_needs_no_test(world):
-    old = call("finish", summary="it is there", command=f"{sys.executable} -m pytest -q tests/test_old.py")
-    both = call("write_file", path="total.py", content="def total(v):\n    return 0\n\n\ndef first():\n    pass\n")
-    merge = await world.run(engineer=[both, DONE], inspector=[APPROVED], tester=[old, old])
-    assert isinstance(merge, MergeWork), merge
-    # Of several always the same, also when the handler is run again in another process.
-    assert "Nothing tests first yet" in world.script.requests("tester")[0].messages[0].text
-    assert merge.result.files_changed == ["total.py"]
-    assert world.script.left == {}
-
-
 async def test_a_tester_changes_no_code_and_takes_no_test_away(world):
     tries = [
         call("write_file", path="total.py", content="def total(values):\n    return 3\n"),
@@ -358,13 +338,13 @@ async def test_a_command_whose_exit_code_is_not_the_tests_will_not_do(world, com
 
 async def test_declared_tests_are_run_beside_the_new_ones(world):
     wrong = call("write_file", path="tests/test_total.py", content="def test_total():\n    assert 1\n")
-    done = call("finish", summary="ok", command=f"{sys.executable} -m pytest -q tests/test_total.py")
+    command = f"{sys.executable} -m pytest -q tests/test_total.py"
     brief = world.brief("{prompt: Add up., tester: {run: test ! -e tests/test_total.py}, write_tests: true}")
     failed = await world.run(
         msgspec.structs.replace(brief, max_loops=0),
         engineer=[WRITTEN, DONE],
         inspector=[APPROVED],
-        tester=[wrong, done, done],
+        tester=[wrong, call("finish", summary="ok", command=command)],
     )
     assert isinstance(failed, PipelineFailed)
     assert failed.error.type == "tests_failed"
@@ -581,14 +561,30 @@ async def test_an_inspector_that_only_repeats_what_it_was_told_has_found_nothing
     assert "this only repeats what you were told" in world.script.told("inspector", 2)[0]
 
 
-async def test_what_is_unfinished_is_not_what_was_done(world):
-    said = "total is there"
+@pytest.mark.parametrize(
+    "left", ["total is there", "The tests are not written yet.", "It is not tested.", "I have written no unit tests"]
+)
+async def test_what_was_done_and_what_the_tester_does_is_not_unfinished(world, left):
     await world.run(
-        engineer=[WRITTEN, *[call("finish", summary=said, unfinished=[said])] * 2],
+        engineer=[WRITTEN, call("finish", summary="total is there", unfinished=[left])],
         inspector=[APPROVED],
         tester=TESTED,
     )
     assert "not done" not in world.script.requests("inspector")[0].messages[0].text
+    assert world.script.left == {}
+
+
+async def test_that_a_test_fails_is_unfinished_also_where_a_tester_comes(world):
+    left = call("finish", summary="total is there", unfinished=["The test test_old still fails."])
+    await world.run(engineer=[WRITTEN, left, left], inspector=[APPROVED], tester=TESTED)
+    assert "not done: The test test_old still fails." in world.script.requests("inspector")[0].messages[0].text
+
+
+async def test_where_no_tester_comes_tests_are_the_engineers_to_write(world):
+    brief = world.brief("{prompt: Add up., review: false, write_tests: false}")
+    left = call("finish", summary="total is there", unfinished=["It is not tested."])
+    await world.run(brief, engineer=[WRITTEN, left, left])
+    assert "you say that this is not done: It is not tested." in world.script.told("engineer", 3)[1]
 
 
 async def test_what_a_person_says_is_heard_before_the_next_reply_and_survives_the_cell(world):

@@ -186,6 +186,17 @@ async def test_what_was_there_is_no_copy(context, worktree):
     assert refused.text.startswith("nothing is written: f is defined in f.py")
 
 
+async def test_a_test_that_does_not_import_what_it_calls_is_told_so_once(context, worktree):
+    toolbox = Toolbox(IN_A_WORKTREE, EVERYTHING, Bench(context, defined_elsewhere={"f": "f.py", "g": "g.py"}))
+    one, two = "def test_one():\n    f(g=1)\n", "def test_two(g):\n    g(f)\n"
+    added = await toolbox.use("write_file", {"path": "test_a.py", "content": one})
+    assert added.text == "wrote test_a.py\nbut now it uses f, and does not import it from f.py"
+    assert "import" not in (await toolbox.use("append_to_file", {"path": "test_a.py", "content": two})).text
+    for line in ("from f import f", "import x.y as f", "from f import *", "f = 1"):
+        imported = await toolbox.use("write_file", {"path": "test_b.py", "content": f"{line}\n\n\n{one}"})
+        assert "import" not in imported.text, line
+
+
 async def test_lines_of_a_windows_file_are_taken_out_whole(use, worktree):
     (worktree / "a.py").write_bytes(b"a = 1\r\nb = 2\r\nc = 3\r\n")
     await use("edit_file", path="a.py", old="a = 1\nb = 2\n", new="")
