@@ -22,7 +22,7 @@ from training.embedder.comparing import Similar
 from training.embedder.measuring import SEED, Asked
 from training.embedder.pairs import document
 
-FILES = 100
+FILES = 50
 """Of a repository: those that are asked for, and others by chance. A transformer takes a second for a dozen chunks."""
 _IN_WORDS = re.compile(r"\w+\s+\w+\s+\w+")
 
