@@ -49,10 +49,12 @@ ANSWERED_WITHIN_S = 30.0
 HANDED_OVER_WITHIN_S = 600.0
 """From then on; the Architect may be planning."""
 _NO_TESTS = re.compile(
-    r"\b(no|not|without|missing)\W+(\w+\W+){0,2}test|\buntested\b"
-    r"|\btests?\W+(\w+\W+){0,2}(missing\b|not\W+(yet\W+)?(been|written|there|added)\b)",
+    r"[^.,;:]* (is|are|was|were|been) (untested|not (yet )?tested)( yet)?\.?"
+    r"|((there (is|are)|i (have )?(written|wrote)) )?no (\w+ )?tests?( yet)?\.?"
+    r"|(the )?(\w+ )?tests? (is|are|have) (missing|not (yet )?(been )?(written|there|added))( yet)?\.?",
     re.IGNORECASE,
 )
+"""Nothing but that there are no tests yet."""
 
 
 class NotDone(SylkError):
@@ -153,7 +155,7 @@ class Engineering:
         """A small model that has nothing to say there says the same again, or that there are no tests yet, where a
         Tester comes after it."""
         undone = [each for each in done.unfinished if each.strip() != done.summary.strip()]
-        return [each for each in undone if not (self._is_tested and _NO_TESTS.search(each))]
+        return [each for each in undone if not (self._is_tested and _NO_TESTS.fullmatch(each.strip()))]
 
     @property
     def _is_tested(self) -> bool:
