@@ -10,7 +10,14 @@ import msgspec
 
 from actors.archive import Archive
 from actors.routing_desk import voices
-from actors.task_views import describe_issues, describe_job, describe_results, describe_task, task_data
+from actors.task_views import (
+    describe_covered,
+    describe_issues,
+    describe_job,
+    describe_results,
+    describe_task,
+    task_data,
+)
 from sylk_ray.hooks import Hooks
 from sylk_ray.messaging import Address, Event, Request
 from sylk_ray.routing import RouteCache, find_task
@@ -64,6 +71,8 @@ class AtRest:
             return self._status()
         if target.role == "tester" and (asked or skill == "get_results"):
             return describe_results(await self._latest("tester.report"))
+        if target.role == "tester" and skill == "coverage_report":
+            return describe_covered(await self._latest("tester.report"))
         if target.role == "inspector" and (asked or skill == "get_issues"):
             return describe_issues(await self._latest("inspector.issues"))
         if target.role == "archivalist" and isinstance(message, Hear):

@@ -13,9 +13,12 @@ from sylk_ray.pipelines.messages import TaskStatus
 from sylk_ray.sessions import JobRecord
 from sylk_ray.sessions.records import TaskRecord
 from sylk_ray.speech import Heard
+from sylk_ray.tools import Coverage
+from sylk_ray.tools.coverage import places_missed
 
 SHOWN_FILES = 10
 SHOWN_FAILURES = 20
+SHOWN_PLACES = 50
 SEVERITIES = ("error", "warning", "info")
 
 
@@ -93,8 +96,29 @@ def describe_results(reports: Mapping[str, Event]) -> Heard:
     for task, event in reports.items():
         report = event.data
         lines.append(f"{task}: {'passed' if report.get('passed') else 'failed'}, {report.get('tests_run') or '?'} run")
+        lines += [f"  {report['covered']}"] if report.get("covered") else []
         lines += [f"  {failure}" for failure in report.get("failures", [])[:SHOWN_FAILURES]]
     data = {"results": {task: event.data for task, event in reports.items()}}
+    return Heard("\n".join(lines) or "no tests have run", data)
+
+
+def describe_covered(reports: Mapping[str, Event]) -> Heard:
+    """Which changed statements tests have run, by task: each task's last ``tester.report``."""
+    known = {task: msgspec.convert(event.data.get("coverage"), Coverage | None) for task, event in reports.items()}
+    lines: list[str] = []
+    for task, coverage in known.items():
+        if coverage is None:
+            lines.append(f"{task}: nothing has changed that is measured")
+            continue
+        if coverage.statements:
+            share = f"{coverage.run / coverage.statements:.0%}"
+            lines.append(f"{task}: {coverage.run} of {coverage.statements} changed statement(s) were run, {share}")
+            lines += [f"  not run: {place}" for place in places_missed(coverage)[:SHOWN_PLACES]]
+        elif not coverage.unknown:
+            lines.append(f"{task}: no statement has changed")
+        if coverage.unknown:
+            lines.append(f"{task}: not known: {coverage.unknown}")
+    data = {"coverage": msgspec.to_builtins(known)}
     return Heard("\n".join(lines) or "no tests have run", data)
 
 

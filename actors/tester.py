@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from actors.proving import prove
+import msgspec
+
+from actors.proving import is_test, prove
 from actors.skills.tester import TESTER_SKILLS
 from sylk_ray.pipelines import Brief, Checker, Feedback, PipelineBus, Work
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
@@ -10,7 +12,8 @@ from sylk_ray.pipelines.messages import SendBack, Test, TesterDone
 from sylk_ray.pipelines.worker import Waived, tool_context
 from sylk_ray.routing import TARGETS
 from sylk_ray.runtime import Context, handler
-from sylk_ray.tools import TestFailure, TestReport, run_tests
+from sylk_ray.tools import TestFailure, TestReport, describe_coverage, run_tests
+from sylk_ray.tools.coverage import together
 from sylk_ray.tools.specs import Testing
 
 SHOWN = 20
@@ -46,6 +49,8 @@ class Tester(Checker):
             passed=report.passed,
             tests_run=report.tests_run,
             failures=[describe(failure).splitlines()[0] for failure in report.failures[:SHOWN]],
+            covered=describe_coverage(report.coverage),
+            coverage=msgspec.to_builtins(report.coverage),
         )
         if report.passed:
             await bus.to_pipeline(TesterDone(brief.attempt, loops, work, tests_run=report.tests_run))
@@ -61,25 +66,30 @@ class Tester(Checker):
 
     async def _tried(self, brief: Brief, work: Work, ctx: Context) -> tuple[Work, TestReport | None]:
         """With the tests that the model has added, if it does: first those that are declared, then its own."""
-        testing = brief.assignment.tester
-        report = await self._run(brief, testing, ctx) if testing is not None else None
+        declared = brief.assignment.tester
+        report = await self._run(brief, declared, work, ctx) if declared is not None else None
         if "tester" not in brief.assignment.thinks or (report is not None and not report.passed):
             return work, report
         work, command = await prove(self, brief, work, ctx)
-        if command:
-            report = await self._run(brief, Testing(run=command), ctx)
-        if testing is not None and report is not None and report.passed:
+        if not command:
+            return work, report
+        testing = declared.model_copy(update={"run": command}) if declared is not None else Testing(run=command)
+        report = await self._run(brief, testing, work, ctx)
+        if declared is not None and report.passed:
             # Once more, beside the tests that are new.
-            report = await self._run(brief, testing, ctx)
+            again = await self._run(brief, declared, work, ctx)
+            report = msgspec.structs.replace(again, coverage=together(report.coverage, again.coverage))
         return work, report
 
-    async def _run(self, brief: Brief, testing: Testing, ctx: Context) -> TestReport:
+    async def _run(self, brief: Brief, testing: Testing, work: Work, ctx: Context) -> TestReport:
         tools = tool_context(brief, ctx, "tester")
+        code = [change for change in work.changes if change.added and not is_test(change.path)]
+        changed = {change.path: change.added_lines for change in code}
         return await self.tool(
             "test",
             brief,
             testing.model_dump(),
-            lambda given: run_tests(Testing.model_validate(given), tools),
+            lambda given: run_tests(Testing.model_validate(given), tools, changed),
             ctx,
             result=TestReport,
         )

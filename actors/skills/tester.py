@@ -9,7 +9,7 @@ import msgspec
 
 from actors.skills.bench import bench, latest_by_task
 from actors.skills.looking import LOOKING
-from actors.task_views import describe_results
+from actors.task_views import describe_covered, describe_results
 from sylk_ray.errors import InputError
 from sylk_ray.jobs import Job
 from sylk_ray.skills import skill
@@ -51,6 +51,13 @@ async def get_results(ctx: Call) -> Heard:
     return describe_results({task: event for task, event in reports.items() if ctx.address.name in (MAIN, task)})
 
 
+@skill(domain="testing", keywords=["coverage", "covered", "untested lines"], tier="domain", only_looks=True)
+async def coverage_report(ctx: Call) -> Heard:
+    """Tell which of the changed statements the tests of this session have run, each task's latest."""
+    reports = await latest_by_task(ctx.ctx, "tester.report")
+    return describe_covered({task: event for task, event in reports.items() if ctx.address.name in (MAIN, task)})
+
+
 def _declared(job: Job | None, task: str) -> Testing:
     """The task's own; those at the job's end; the first that any task declares."""
     if job is None:
@@ -72,4 +79,4 @@ def _told(report: TestReport, verbose: bool) -> Heard:
     return Heard("\n".join(lines), msgspec.to_builtins(report))
 
 
-TESTER_SKILLS = (*LOOKING, run_tests, get_results)
+TESTER_SKILLS = (*LOOKING, run_tests, get_results, coverage_report)

@@ -105,7 +105,9 @@ def _issues(data: Data) -> list[str]:
 def _report(data: Data) -> list[str]:
     run = data.get("tests_run")
     count = f", {run} run" if run else ""
-    return [f"tests {'passed' if data.get('passed') else 'failed'}{count}", *data.get("failures", [])[:SHOWN_LINES]]
+    covered = f"; {data['covered']}" if data.get("covered") else ""
+    told = f"tests {'passed' if data.get('passed') else 'failed'}{count}{covered}"
+    return [told, *data.get("failures", [])[:SHOWN_LINES]]
 
 
 def _waived(data: Data) -> list[str]:

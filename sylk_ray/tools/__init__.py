@@ -10,6 +10,7 @@ from sylk_ray.tools.actions import perform
 from sylk_ray.tools.checks import inspect
 from sylk_ray.tools.confinement import Confinement, confinement
 from sylk_ray.tools.context import ActionResult, ToolContext
+from sylk_ray.tools.coverage import Coverage, describe_coverage
 from sylk_ray.tools.errors import (
     ActionFailed,
     ChangesProtected,
@@ -35,6 +36,7 @@ __all__ = [
     "CheckFailed",
     "Confinement",
     "ConfinementUnavailable",
+    "Coverage",
     "Issue",
     "NothingChanged",
     "PathRefused",
@@ -46,6 +48,7 @@ __all__ = [
     "ToolMissing",
     "ToolProcess",
     "confinement",
+    "describe_coverage",
     "find_tool_processes",
     "inspect",
     "kill_tool_processes",

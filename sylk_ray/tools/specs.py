@@ -127,6 +127,9 @@ class Testing(Spec):
 
     run: str | tuple[str, ...]
     timeout_s: Seconds | None = None
+    coverage: bool | str = True
+    """Whether it is told which changed lines the tests run: of Python, where they have coverage.py 7.13 or later; of
+    any language, by the path of the LCOV report that they write."""
 
 
 class Thinking(Spec):

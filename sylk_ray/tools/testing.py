@@ -1,7 +1,7 @@
 """Run the tests of a worktree and report what failed, test by test where the tests say so.
 
 pytest is asked through its environment for a JUnit report, so the person's command stays as it is; whatever
-leaves no report is judged by its exit code.
+leaves no report is judged by its exit code. Which changed lines were run is measured in the same way (``coverage``).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
 import tempfile
 from pathlib import Path
 from typing import ClassVar
@@ -16,6 +17,7 @@ from typing import ClassVar
 import msgspec
 
 from sylk_ray.tools.context import ToolContext, ending_with, limit_hit
+from sylk_ray.tools.coverage import Coverage, Lines, Measurement
 from sylk_ray.tools.junit import JUnit, TestFailure, read_junit
 from sylk_ray.tools.process import ProcessResult
 from sylk_ray.tools.specs import Sandbox, Testing
@@ -31,7 +33,8 @@ _PYTEST_EXIT = {
 
 
 class TestReport(msgspec.Struct, frozen=True):
-    """How the tests went. ``tests_run`` leaves out the skipped ones; ``output`` is the end of it."""
+    """How the tests went. ``tests_run`` leaves out the skipped ones; ``output`` is the end of it; ``coverage`` is None
+    where it was not asked for, or nothing has changed that can be measured."""
 
     __test__: ClassVar[bool] = False
 
@@ -43,23 +46,30 @@ class TestReport(msgspec.Struct, frozen=True):
     exit_code: int
     duration_s: float
     output: str
+    coverage: Coverage | None = None
 
 
-async def run_tests(testing: Testing, context: ToolContext) -> TestReport:
-    """Run the tests; a failing test is in the report and no error. Raises ToolMissing and CheckFailed."""
-    report_path = await asyncio.to_thread(_new_report, context.private_dir)
+async def run_tests(testing: Testing, context: ToolContext, changed: Lines | None = None) -> TestReport:
+    """Run the tests; a failing test is in the report and no error. Of the lines that have ``changed`` it tells which
+    were run, unless ``testing`` says no. Raises ToolMissing and CheckFailed."""
+    folder = await asyncio.to_thread(_new_folder, context.private_dir)
+    report_path = folder / "junit.xml"
+    lines: Lines = changed if changed and testing.coverage else {}
+    lcov = testing.coverage if isinstance(testing.coverage, str) else ""
     try:
+        measurement = await asyncio.to_thread(Measurement, lines, context, folder, lcov)
         result = await context.run(
             testing.run,
             timeout_s=testing.timeout_s,
-            env_extra={_OPTIONS: _options(report_path, context.sandbox)},
+            env_extra={_OPTIONS: _options(report_path, context.sandbox), **measurement.environment},
             artifact="tests",
         )
         junit = None
         if report_path.exists():
             junit = await asyncio.to_thread(read_junit, report_path, context.worktree)
+        coverage = await measurement.end(_shown(testing), pytest=junit is not None)
     finally:
-        report_path.unlink(missing_ok=True)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     failures = junit.failures if junit else ()
     problem = _problem(result, testing, context, junit)
     if problem and not failures:
@@ -73,15 +83,17 @@ async def run_tests(testing: Testing, context: ToolContext) -> TestReport:
         exit_code=result.exit_code,
         duration_s=result.duration_s,
         output=result.output,
+        coverage=coverage,
     )
 
 
-def _new_report(private_dir: Path) -> Path:
+def _new_folder(private_dir: Path) -> Path:
     private_dir.mkdir(parents=True, exist_ok=True)
-    descriptor, path = tempfile.mkstemp(prefix="junit-", suffix=".xml", dir=private_dir)
-    os.close(descriptor)
-    Path(path).unlink()  # only the name: a report that exists afterwards is the tests' own
-    return Path(path)
+    return Path(tempfile.mkdtemp(prefix="tests-", dir=private_dir))
+
+
+def _shown(testing: Testing) -> str:
+    return testing.run if isinstance(testing.run, str) else shlex.join(testing.run)
 
 
 def _options(report: Path, sandbox: Sandbox) -> str:
@@ -94,7 +106,7 @@ def _problem(result: ProcessResult, testing: Testing, context: ToolContext, juni
         return f"the tests were ended by {limit}{ending_with(result.output)}"
     if result.exit_code == 0:
         return None
-    shown = testing.run if isinstance(testing.run, str) else shlex.join(testing.run)
+    shown = _shown(testing)
     explained = f"`{shown}` ended with exit code {result.exit_code}"
     if (junit is not None or "pytest" in shown) and result.exit_code in _PYTEST_EXIT:
         explained = f"{_PYTEST_EXIT[result.exit_code]} (exit code {result.exit_code})"

@@ -119,8 +119,8 @@ async def test_inspector_and_tester_look_at_the_branch_when_they_are_asked(share
 name: look
 tasks:
   first:
-    engineer: [{{write: {{path: bad.py, content: "import os, sys"}}}}]
-    tester: {{run: 'python -m pytest -q'}}
+    engineer: [{{write: {{path: bad.py, content: "import os, sys\\ndef one():\\n    return 1\\n"}}}}]
+    tester: {{run: 'python -c "import bad" && python -m pytest -q'}}
   endless:
     depends_on: [first]
     engineer: [{{run: 'while [ ! -e {folder}/go ]; do sleep 0.02; done'}}]
@@ -134,15 +134,18 @@ tasks:
     assert (tests.answers[0].data["passed"], tests.answers[0].data["tests_run"]) == (True, 1)
     results = await say(shared, record, "@to:tester did the tests pass?")
     assert results.answers[0].data["results"]["first"]["passed"]
+    covered = await say(shared, record, "/coverage")
+    assert covered.answers[0].text == "first: 2 of 3 changed statement(s) were run, 67%\n  not run: bad.py:3"
     kept = git(repo, "worktree", "list", "--porcelain").count("worktree ")
     assert kept == 2, "the repository's own, and that of the task at work: none that was only looked at"
     (folder / "go").touch()
     assert (await shared.until_over(record.job_id)).status is JobState.SUCCEEDED
 
-    async def at_rest() -> Said:
-        return await shared.ask(GUIDE, SayAtRest(record.session_id, "did the tests pass?"))
+    async def at_rest(text: str) -> Said:
+        return await shared.ask(GUIDE, SayAtRest(record.session_id, text))
 
-    assert (await at_rest()).answers[0].data["results"]["first"]["passed"]
+    assert (await at_rest("did the tests pass?")).answers[0].data["results"]["first"]["passed"]
+    assert (await at_rest("/coverage")).answers[0].text == covered.answers[0].text
 
 
 async def test_a_task_that_waits_to_be_let_in_says_where_it_is_in_line(start, repo, tmp_path):

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sylk_ray.llm import Piece, Request, UsagePiece
-from sylk_ray.messaging import Address
+from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime.directory import router_of
 from sylk_ray.runtime.journal import read_events
 from sylk_ray.sessions import JobState, SessionDirectory, session_directory
@@ -101,10 +101,14 @@ async def asked(model: Model, role: str) -> None:
             await asyncio.sleep(0.02)
 
 
+def history(runtime: Runtime, session: str) -> list[Event]:
+    """What happened, in order."""
+    return read_events(SessionDirectory(session_directory(runtime.settings.home, session)).journal)
+
+
 def kinds(runtime: Runtime, session: str) -> list[tuple[str, str]]:
     """What happened to which task, in order."""
-    directory = SessionDirectory(session_directory(runtime.settings.home, session))
-    return [(event.kind, event.task) for event in read_events(directory.journal)]
+    return [(event.kind, event.task) for event in history(runtime, session)]
 
 
 async def test_both_levels_of_quality_from_two_pipelines_to_the_end(runtime, model, repo):
@@ -125,6 +129,8 @@ async def test_both_levels_of_quality_from_two_pipelines_to_the_end(runtime, mod
     assert "def total" in whole
     assert "def mean" in whole
     happened = kinds(runtime, record.session_id)
+    covered = [event.data["covered"] for event in history(runtime, record.session_id) if event.kind == "tester.report"]
+    assert covered == [f"they ran {count} of {count} changed statement(s)" for count in (2, 2, 4)]
     reports = [task for kind, task in happened if kind == "tester.report"]
     assert reports[-1] not in ("add_total", "add_mean")
     assert happened.index(("checks.state", reports[-1])) > max(

@@ -42,6 +42,10 @@ def told(kind, task="", **data):
             ("tester.report", "a", {"passed": False, "tests_run": 3, "failures": ["t: x"]}),
             ["a: tests failed, 3 run", "t: x"],
         ),
+        (
+            ("tester.report", "a", {"passed": True, "tests_run": 3, "covered": "they ran 2 of 3"}),
+            ["a: tests passed, 3 run; they ran 2 of 3"],
+        ),
         (("task.merged", "a", {"commit": "abcdef0123456", "files": ["x"]}), ["a: merged as abcdef0123 (1 file(s))"]),
         (("checks.state", "session-checks", {"state": "running", "phase": ""}), ["session-checks: running"]),
         (
