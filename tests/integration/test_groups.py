@@ -196,20 +196,21 @@ async def test_a_session_that_is_given_up_gives_all_back(start, repo):
     runtime = await start(density="session", session_restarts=2)
     job = "name: j\ntasks:\n  a: {engineer: [{run: 'sleep 978'}]}\n"
     record = await runtime.submit(job, repo)
-    killed: set[int] = set()
+    killed: dict[int, str] = {}
+    began = time.monotonic()
 
     async def kill_what_is_new() -> JobRecord:
         """As early as it is there: while the session is opened on it, as well as later."""
         for cell in await runtime.cells():
             if cell.pid not in killed:
-                killed.add(cell.pid)
+                killed[cell.pid] = f"{cell.cell}, {cell.title}, after {time.monotonic() - began:.1f} s"
                 psutil.Process(cell.pid).kill()
         return await runtime.job(record.job_id)
 
     record = await runtime.until(kill_what_is_new, lambda now: now.status.over)
 
     assert (record.status, record.error.type) == (JobState.FAILED, "cell_lost")
-    assert len(killed) == 3
+    assert len(killed) == 3, killed
     await until_no_group(runtime)
 
 
