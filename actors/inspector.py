@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from actors.review import review
 from actors.skills.inspector import INSPECTOR_SKILLS
+from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines import Brief, Checker, Feedback, PipelineBus
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
-from sylk_ray.pipelines.messages import Inspect, InspectorDone, SendBack, Test
+from sylk_ray.pipelines.messages import Inspect, InspectorDone, SendBack, Test, WhatIsOverridden
 from sylk_ray.pipelines.worker import Waived, tool_context
 from sylk_ray.routing import TARGETS
 from sylk_ray.runtime import Context, handler
+from sylk_ray.sessions.records import Override
 from sylk_ray.tools import ChangedFile, Issue, inspect
 from sylk_ray.tools.specs import Inspection
 
@@ -39,11 +41,17 @@ class Inspector(Checker):
         except Waived:
             issues = ()
             await self.tell_waived(brief, ctx)
-        errors = [issue for issue in issues if issue.severity == "error"]
-        if issues:
-            await ctx.publish(
-                "inspector.issues", task=brief.task, errors=len(errors), issues=[describe(i) for i in issues[:SHOWN]]
-            )
+        overridden = await self._overridden(brief, ctx) if issues else ()
+        accepted = {each.issue for each in overridden}.intersection(issue.id for issue in issues)
+        found = [issue for issue in issues if issue.id not in accepted]
+        errors = [issue for issue in found if issue.severity == "error"]
+        await ctx.publish(
+            "inspector.issues",
+            task=brief.task,
+            errors=len(errors),
+            issues=[f"{issue.id}: {describe(issue)}" for issue in found[:SHOWN]],
+            overridden=[str(each) for each in overridden if each.issue in accepted],
+        )
         if not errors:
             await bus.to_pipeline(InspectorDone(brief.attempt, loops))
             await bus.to_tester(Test(brief, work, loops))
@@ -58,10 +66,22 @@ class Inspector(Checker):
 
     async def _inspect(self, brief: Brief, message: Inspect, ctx: Context) -> Sequence[Issue]:
         issues = await self._by_tools(brief, message, ctx)
-        if "inspector" not in brief.assignment.thinks or any(issue.severity == "error" for issue in issues):
+        if "inspector" not in brief.assignment.thinks:
+            return issues
+        overridden = await self._overridden(brief, ctx)
+        accepted = {each.issue for each in overridden}
+        if any(issue.severity == "error" and issue.id not in accepted for issue in issues):
             # What a tool has found is mended first: a model would find it too, and cost more.
             return issues
-        return (*issues, *await review(self, brief, message.work, issues, ctx))
+        return (*issues, *await review(self, brief, message.work, issues, overridden, ctx))
+
+    async def _overridden(self, brief: Brief, ctx: Context) -> Sequence[Override]:
+        """The issues that a person has let the work pass with, as the pipeline knows them now."""
+        try:
+            return await ctx.ask(ctx.address.beside("pipeline"), WhatIsOverridden(), timeout=5)
+        except DeliveryError as problem:
+            ctx.log.warning("what is overridden since the attempt began is not known: %s", problem)
+            return brief.overridden
 
     async def _by_tools(self, brief: Brief, message: Inspect, ctx: Context) -> Sequence[Issue]:
         inspection = brief.assignment.inspector

@@ -57,7 +57,7 @@ from sylk_ray.sessions.ledger import JobLedger
 from sylk_ray.sessions.records import ErrorRecord, Loops
 from sylk_ray.sessions.workspace import Plan, Workspace
 from sylk_ray.speech import CallSkill, Hear
-from sylk_ray.speech.tasks import FindTask, TaskMessage
+from sylk_ray.speech.tasks import FindTask, TaskMessage, UserOverride
 
 MERGE_TRIES = 5
 _SAID = (
@@ -66,6 +66,7 @@ _SAID = (
     | Hear
     | CallSkill
     | Waive
+    | UserOverride
     | Decide
     | (AdjustPlan | UpdatePlan | RetryTask | SkipTask | RequestPlanChange)
 )
@@ -458,8 +459,8 @@ class Orchestrator(TokenDesk):
         self.state.admitted.add(key)
         handoff = self._inherited(*key)
         if task == CHECKS:
-            waived = self.state.waived.get(CHECKS, ())
-            brief = brief_of_checks(self._job, self._ledger.record, message.attempt, waived)
+            waived, overridden = self.state.waived.get(CHECKS, ()), self.state.overridden.get(CHECKS, ())
+            brief = brief_of_checks(self._job, self._ledger.record, message.attempt, waived, overridden)
         else:
             self._scheduler.node_began(task, message.attempt, ctx.clock.now())
             start = next(each for each in self._scheduler.in_flight() if each.node.name == task)
@@ -469,6 +470,7 @@ class Orchestrator(TokenDesk):
                 self._ledger.record,
                 start,
                 self.state.waived.get(task, ()),
+                self.state.overridden.get(task, ()),
                 self.state.prompted.get(task, ()),
                 handoff.engineer.prompt if handoff is not None else None,
             )

@@ -24,6 +24,7 @@ from sylk_ray.pipelines.messages import (
     InspectorDone,
     Merged,
     MergeWork,
+    Overrule,
     PipelineFailed,
     PipelinePhase,
     PipelineResult,
@@ -35,13 +36,14 @@ from sylk_ray.pipelines.messages import (
     TesterDone,
     Waive,
     WaiveCheck,
+    WhatIsOverridden,
     WhatIsWaived,
     WorkerFailed,
 )
 from sylk_ray.pipelines.worker import kill_left_over, workspace_of
 from sylk_ray.runtime import Agent, Context, Retry, handler
 from sylk_ray.runtime.directory import GroupDone, router_of
-from sylk_ray.sessions.records import ErrorRecord, Loops
+from sylk_ray.sessions.records import ErrorRecord, Loops, Override
 from sylk_ray.tools import Issue
 
 
@@ -114,8 +116,8 @@ class PipelineAgent(Agent[PipelineState]):
                 self._note_issues(message.feedback.issues if message.feedback is not None else [])
             if message.feedback is None:
                 await self._move(Phase.TESTING, ctx)
-            elif message.final and message.work is not None and "inspector" in self._brief.waived:
-                # The verdict was on its way when a person did without it: nobody has told the Tester yet.
+            elif message.final and message.work is not None and self._does_without(message.feedback):
+                # The verdict was on its way when a person said so: nobody has told the Tester yet.
                 await self._move(Phase.TESTING, ctx)
                 await PipelineBus(ctx).to_tester(Test(self._brief, message.work, message.loops))
             else:
@@ -176,6 +178,13 @@ class PipelineAgent(Agent[PipelineState]):
         await ctx.tell_direct(ctx.address.beside(message.check), WaiveCheck(message.attempt))
 
     @handler()
+    async def overrule(self, message: Overrule, ctx: Context) -> None:
+        """Let the work pass with an issue, from the Inspector's next verdict on."""
+        brief = self.state.brief
+        if brief is not None and self._current(message.attempt):
+            self.state.brief = msgspec.structs.replace(brief, overridden=(*brief.overridden, message.override))
+
+    @handler()
     async def tell_engineer(self, message: TellEngineer, ctx: Context) -> None:
         """Keep it until the Engineer asks."""
         if self._current(message.attempt):
@@ -215,6 +224,11 @@ class PipelineAgent(Agent[PipelineState]):
         return brief.attempt if brief is not None and ctx.sender.role in brief.waived else 0
 
     @handler(concurrent=True)
+    async def what_is_overridden(self, message: WhatIsOverridden, ctx: Context) -> list[Override]:
+        """For the Inspector, before it judges."""
+        return list(self.state.brief.overridden) if self.state.brief is not None else []
+
+    @handler(concurrent=True)
     async def describe(self, message: DescribeTask, ctx: Context) -> TaskStatus | None:
         """How the attempt is going, and which files its worktree has changed so far."""
         brief, life = self.state.brief, self.state.life
@@ -247,7 +261,7 @@ class PipelineAgent(Agent[PipelineState]):
 
     async def on_failure(self, message: Message, error: Exception, ctx: Context) -> None:
         """An error nobody foresaw fails the attempt: the orchestrator always hears."""
-        if isinstance(message, DescribeTask | WhatIsWaived | WhatWasSaid | WhatWasFound):
+        if isinstance(message, DescribeTask | WhatIsWaived | WhatIsOverridden | WhatWasSaid | WhatWasFound):
             return  # whoever asked has the error
         if isinstance(message, StartPipeline):
             self.state.brief, self.state.life = message.brief, Lifecycle()
@@ -265,6 +279,12 @@ class PipelineAgent(Agent[PipelineState]):
     def _current(self, attempt: int) -> bool:
         brief = self.state.brief
         return brief is not None and attempt == brief.attempt and attempt > self._stopping and not self.state.life.over
+
+    def _does_without(self, verdict: Feedback) -> bool:
+        """Whether a person lets the work pass without the Inspector, or with all that it has found."""
+        overridden = {each.issue for each in self._brief.overridden}
+        all_may_stay = bool(verdict.issues) and all(issue.id in overridden for issue in verdict.issues)
+        return "inspector" in self._brief.waived or all_may_stay
 
     def _note_issues(self, issues: list[Issue]) -> None:
         found = self.state.found

@@ -14,6 +14,7 @@ from actors.thinking import all_told, fitting, think_as, told
 from sylk_ray.pipelines import Brief, Work, Worker
 from sylk_ray.pipelines.worker import tool_context, workspace_of
 from sylk_ray.runtime import Context
+from sylk_ray.sessions.records import Override
 from sylk_ray.skills import Permission
 from sylk_ray.thinking import IN_A_WORKTREE, Bench, Matter, Toolbox, prompt
 from sylk_ray.thinking.toolbox import shortened
@@ -46,8 +47,11 @@ class Review(msgspec.Struct, frozen=True):
     issues: Annotated[tuple[Finding, ...], Meta(description="The worst first; empty when all is well.")] = ()
 
 
-async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue], ctx: Context) -> list[Issue]:
-    """The issues that the model sees in the work so far, besides those that are known."""
+async def review(
+    worker: Worker, brief: Brief, work: Work, known: Sequence[Issue], overridden: Sequence[Override], ctx: Context
+) -> list[Issue]:
+    """The issues that the model sees in the work so far, besides those that are known, and those that a person has let
+    it pass with."""
     if work.commit is None:
         return []
     assignment = brief.assignment
@@ -58,6 +62,7 @@ async def review(worker: Worker, brief: Brief, work: Work, known: Sequence[Issue
         told("Criteria", assignment.criteria),
         told("The Engineer says", work.output[-4000:]),
         told("Linters have said", [f"{issue.file}:{issue.line}: {issue.message}" for issue in known[:50]]),
+        told("A person accepts this: it is no issue", [each.told for each in overridden]),
         told("Change", f"```diff\n{diff}\n```"),
         told("Now", "Call finish with the issues, or with none, if what you have been told is enough to judge."),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 
+import msgspec
+
 from actors.admission import key_of
 from actors.orchestrator_state import OrchestratorState
 from actors.task_views import describe_task, task_data
@@ -14,7 +16,7 @@ from sylk_ray.jobs import Job
 from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines.asking import TellEngineer
 from sylk_ray.pipelines.brief import CHECKS, Check
-from sylk_ray.pipelines.messages import DescribeTask, TaskStatus, Waive
+from sylk_ray.pipelines.messages import DescribeTask, Overrule, TaskStatus, Waive
 from sylk_ray.routing import find_task
 from sylk_ray.runtime import Context, Refused, handler
 from sylk_ray.runtime.leases import FAIR_SHARE, GetPlace
@@ -26,6 +28,7 @@ from sylk_ray.speech.tasks import (
     FoundTask,
     UserIgnoreInspector,
     UserIgnoreTester,
+    UserOverride,
     UserTaskInterrupt,
     UserTaskPrompt,
     UserTaskQuery,
@@ -130,18 +133,46 @@ class TaskDesk(Conversant[OrchestratorState]):
         return Heard(f"{name} goes on without the {check}", data)
 
     @handler()
+    async def override(self, message: UserOverride, ctx: Context) -> Heard:
+        """Let its work pass with an issue; also that of a later attempt, when this one has failed for it."""
+        name, record = self._find(message.task)
+        if not self.state.running:
+            raise Refused(TaskOver("the job has ended", hint="see `sylk jobs`"))
+        override = msgspec.structs.replace(message.override, reason=one_line(message.override.reason))
+        data = {"task": name, "issue": override.issue}
+        before = self.state.overridden.get(name, ())
+        if any(each.issue == override.issue for each in before):
+            return Heard(f"{override.issue} is accepted for {name} already", data)
+        after = (*before, override)
+        self.state.overridden = {**self.state.overridden, name: after}
+        await self._told(name, "override", str(override), ctx)
+        if name != CHECKS:
+            self._ledger.task(name, overridden=list(after))
+        elif self._ledger.record.checks is not None:
+            self._ledger.checks(CHECKS, ctx.clock.now(), overridden=list(after))
+        if (name, record.attempts) in self.state.admitted:
+            await ctx.tell(ctx.address.beside("pipeline", name), Overrule(record.attempts, override))
+        if name != CHECKS and "engineer" in self._job.tasks[name].thinks:
+            await self._tell_engineer(name, record, f"A person accepts this, leave it as it is: {override.told}", ctx)
+        self._note_state()
+        return Heard(f"{name} may pass with {override}", data)
+
+    @handler()
     async def prompt(self, message: UserTaskPrompt, ctx: Context) -> Heard:
         """For an Engineer that thinks: it hears it before it goes on, and in every later attempt."""
         name, record = self._thinking(message.task, "a prompt")
         text = message.text.strip()
         if not text:
             raise Refused(InputError("there is nothing in it to hear", hint='/task NAME prompt "..."'))
+        await self._tell_engineer(name, record, text, ctx)
+        await self._told(name, "prompt", one_line(text), ctx)
+        return Heard(f"{name}'s Engineer hears it at its next step", {"task": name})
+
+    async def _tell_engineer(self, name: str, record: TaskRecord, text: str, ctx: Context) -> None:
         # One that was not let in yet finds it in its brief.
         if (name, record.attempts) in self.state.admitted:
             await ctx.tell(ctx.address.beside("pipeline", name), TellEngineer(record.attempts, text))
         self.state.prompted = {**self.state.prompted, name: (*self.state.prompted.get(name, ()), text)}
-        await self._told(name, "prompt", one_line(text), ctx)
-        return Heard(f"{name}'s Engineer hears it at its next step", {"task": name})
 
     def _thinking(self, task: str, what: str) -> tuple[str, TaskRecord]:
         """A task at work whose Engineer thinks; to others that would mean nothing. Raises Refused."""

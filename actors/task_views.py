@@ -39,6 +39,7 @@ def describe_task(record: TaskRecord, status: TaskStatus | None, now: float) -> 
         lines.append(f"handed to another pipeline {record.handoffs}x")
     if record.waived:
         lines.append(f"goes without the {' and the '.join(record.waived)}")
+    lines += [f"a person accepts {override}" for override in record.overridden]
     if record.reason:
         lines.append(f"because {record.reason}" if not record.reason.startswith("because") else record.reason)
     if record.error is not None:
@@ -123,11 +124,17 @@ def describe_covered(reports: Mapping[str, Event]) -> Heard:
 
 
 def describe_issues(reports: Mapping[str, Event], severities: Collection[str] = SEVERITIES) -> Heard:
-    """What Inspectors have found, by task: each task's last ``inspector.issues``, of some severities."""
+    """What Inspectors have found, by task: each task's last ``inspector.issues``, of some severities; and apart, what a
+    person has let pass."""
     found: dict[str, list[str]] = {}
+    overridden: dict[str, list[str]] = {}
+    lines: list[str] = []
     for task, event in reports.items():
         issues: list[str] = event.data.get("issues", [])
         kept = [issue for issue in issues if any(f" {each}: " in issue for each in severities)]
+        accepted: list[str] = event.data.get("overridden", [])
         found |= {task: kept} if kept else {}
-    lines = [line for task, issues in found.items() for line in (f"{task}:", *(f"  {issue}" for issue in issues))]
-    return Heard("\n".join(lines) or "no issues were found", {"issues": found})
+        overridden |= {task: accepted} if accepted else {}
+        if kept or accepted:
+            lines += [f"{task}:", *(f"  {each}" for each in kept), *(f"  accepted: {each}" for each in accepted)]
+    return Heard("\n".join(lines) or "no issues were found", {"issues": found, "overridden": overridden})

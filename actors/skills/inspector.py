@@ -8,10 +8,15 @@ from actors.skills.bench import bench, latest_by_task
 from actors.skills.looking import LOOKING
 from actors.skills.quality import run_formatter_check, run_linter, run_type_checker, told
 from actors.task_views import describe_issues
+from sylk_ray.dag.nearest import did_you_mean
+from sylk_ray.errors import InputError
 from sylk_ray.jobs import Job
+from sylk_ray.messaging import Address
+from sylk_ray.sessions.records import Override
 from sylk_ray.skills import skill
 from sylk_ray.speech import Heard, NoSuchJob, SkillCall
 from sylk_ray.speech.receivers import MAIN
+from sylk_ray.speech.tasks import UserOverride
 from sylk_ray.tools import ChangedFile, inspect
 from sylk_ray.tools.paths import matches
 from sylk_ray.tools.specs import Inspection
@@ -62,6 +67,32 @@ async def validate_full(ctx: Call, what: str = "") -> Heard:
         return told(await inspect(inspection, changed, here.tools))
 
 
+@skill(domain="validation", keywords=["override", "accept"], tier="domain")
+async def override_issue(ctx: Call, issue_id: str, reason: str = "") -> Heard:
+    """Let the work pass with an issue that an Inspector of this session has found.
+
+    Args:
+        issue_id: As the list of issues has it, for example i-3f9a2c.
+        reason: Why it may stay.
+    """
+    reports = await latest_by_task(ctx.ctx, "inspector.issues")
+    found = {
+        task: line.partition(": ")[2]
+        for task, event in reports.items()
+        for line in event.data["issues"]
+        if ctx.address.name in (MAIN, task) and line.startswith(f"{issue_id}: ")
+    }
+    if not found:
+        known = [line.partition(": ")[0] for event in reports.values() for line in event.data["issues"]]
+        raise InputError(f"there is no issue {issue_id}", hint=did_you_mean(issue_id, known) or "see /issues")
+    orchestrator = Address(ctx.address.session, "orchestrator", MAIN)
+    said = [
+        await ctx.ctx.ask(orchestrator, UserOverride(task, Override(issue_id, told, reason)), timeout=30)
+        for task, told in found.items()
+    ]
+    return Heard("\n".join(each.text for each in said), {"overridden": [each.data for each in said]})
+
+
 def _declared(job: Job, task: str) -> Inspection:
     """The task's own; else the checks at the job's end; if there are none, those of its tasks."""
     own = job.tasks[task].inspector if task in job.tasks else None
@@ -75,4 +106,12 @@ def _declared(job: Job, task: str) -> Inspection:
     return Inspection(tools=tuple(tools.values()))
 
 
-INSPECTOR_SKILLS = (*LOOKING, get_issues, validate_full, run_linter, run_formatter_check, run_type_checker)
+INSPECTOR_SKILLS = (
+    *LOOKING,
+    get_issues,
+    validate_full,
+    override_issue,
+    run_linter,
+    run_formatter_check,
+    run_type_checker,
+)

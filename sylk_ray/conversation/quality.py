@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-from sylk_ray.fairness import Lane
 from sylk_ray.messaging import Message, said_by
 from sylk_ray.tools import Issue, TestFailure
 
@@ -150,17 +147,3 @@ class TestCorrections(Message, frozen=True):
 
     job_id: str
     corrections: list[Correction]
-
-
-class UserOverride(Message, frozen=True):
-    """The person takes the work as it is: what was found counts no more. ``issues`` names some of it, by their text;
-    none are all."""
-
-    flow = said_by("user", to=("inspector", "tester"))
-    priority = Lane.HIGH
-    spec = ("USER_OVERRIDE",)
-    ahead = True
-
-    verdict: Literal["accept", "ignore_issues"]
-    reason: str
-    issues: list[str] = []

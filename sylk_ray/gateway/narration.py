@@ -99,7 +99,10 @@ def _action(data: Data) -> list[str]:
 
 def _issues(data: Data) -> list[str]:
     issues: list[str] = data.get("issues", [])
-    return [f"{len(issues)} issue(s) found, {data.get('errors')} of them errors", *issues[:SHOWN_LINES]]
+    accepted = [f"accepted: {each}" for each in data.get("overridden", [])]
+    if not issues:
+        return accepted
+    return [f"{len(issues)} issue(s) found, {data.get('errors')} of them errors", *issues[:SHOWN_LINES], *accepted]
 
 
 def _report(data: Data) -> list[str]:
@@ -198,6 +201,11 @@ def _finished(data: Data) -> list[str]:
         f"job {data.get('status')} after {record.get('duration_s', 0):.1f} s, branch {record.get('branch')}{commit}"
     ]
     told += shortened(error.get("message"))
+    tasks: list[Data] = [*record.get("tasks", {}).values(), *filter(None, [record.get("checks")])]
+    for task in tasks:
+        for each in task.get("overridden", []):
+            reason = f" ({each['reason']})" if each.get("reason") else ""
+            told.append(f"{task['name']}: a person accepts {each['issue']}: {each['told']}{reason}")
     return [*told, f"hint: {error['hint']}"] if error.get("hint") else told
 
 

@@ -10,6 +10,7 @@ import msgspec
 from sylk_ray.fairness import Lane
 from sylk_ray.sessions.changes import Change
 from sylk_ray.sessions.directories import SessionDirectory, session_directory
+from sylk_ray.sessions.records import Override
 from sylk_ray.tools import Issue, TestFailure
 from sylk_ray.tools.specs import Action, Inspection, Limits, Sandbox, Spec, Testing, Thinking
 
@@ -65,6 +66,8 @@ class Brief(msgspec.Struct, frozen=True):
     """For the session's checks: the commit that the session started from."""
     waived: tuple[Check, ...] = ()
     """The checks that a person has let the task pass without."""
+    overridden: tuple[Override, ...] = ()
+    """The issues that a person has let the task pass with."""
     said: tuple[str, ...] = ()
     """What a person has told its Engineer before the attempt."""
 

@@ -8,7 +8,7 @@ from sylk_ray.fairness import Lane
 from sylk_ray.messaging import Message, Request, said_by
 from sylk_ray.pipelines.brief import Brief, Check, Feedback, Work
 from sylk_ray.pipelines.handoff import PipelineHandoff
-from sylk_ray.sessions.records import ErrorRecord, Loops
+from sylk_ray.sessions.records import ErrorRecord, Loops, Override
 
 WORKERS = ("engineer", "inspector", "tester")
 """The roles of a pipeline's three agents, in the order in which work goes through them."""
@@ -53,6 +53,15 @@ class Waive(Message, frozen=True):
 
     attempt: int
     check: Check
+
+
+class Overrule(Message, frozen=True):
+    """A person lets the attempt pass with an issue, from the next look at it on."""
+
+    flow = said_by("orchestrator", to="pipeline")
+
+    attempt: int
+    override: Override
 
 
 class TaskStatus(msgspec.Struct, frozen=True):
@@ -287,6 +296,13 @@ class WhatIsWaived(Request[int], frozen=True):
     """Inspector or Tester to the pipeline, when they come to life: the attempt whose check is waived; 0 for none."""
 
     flow = said_by("inspector", "tester", to="pipeline")
+    remembered = False
+
+
+class WhatIsOverridden(Request[list[Override]], frozen=True):
+    """Inspector to the pipeline: which issues may the work pass with?"""
+
+    flow = said_by("inspector", to="pipeline")
     remembered = False
 
 

@@ -100,6 +100,17 @@ class Loops(msgspec.Struct, frozen=True):
     merge: int = 0
 
 
+class Override(msgspec.Struct, frozen=True):
+    """An issue that a person lets pass: its id, what it says, and why."""
+
+    issue: str
+    told: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.issue}: {self.told}" + (f" ({self.reason})" if self.reason else "")
+
+
 class TaskRecord(msgspec.Struct, frozen=True):
     """One task of a job. ``state`` is the node's state in lower case; ``phase`` says what its pipeline is at."""
 
@@ -120,6 +131,8 @@ class TaskRecord(msgspec.Struct, frozen=True):
     error: ErrorRecord | None = None
     waived: list[str] = []
     """The checks that a person has let it pass without: ``inspector``, ``tester``."""
+    overridden: list[Override] = []
+    """The issues that a person has let it pass with."""
     handoffs: int = 0
     """How often another pipeline went on with it."""
 

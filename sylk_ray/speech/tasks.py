@@ -9,6 +9,7 @@ import msgspec
 
 from sylk_ray.messaging import Request, said_by
 from sylk_ray.routing import TaskAction, TaskCommand
+from sylk_ray.sessions.records import Override
 from sylk_ray.speech.messages import Heard
 
 
@@ -61,6 +62,17 @@ class UserIgnoreTester(Request[Heard], frozen=True):
 
     task: str
     reason: str = ""
+
+
+class UserOverride(Request[Heard], frozen=True):
+    """Let the task's work pass with an issue that its Inspector has found, from now on. The session's Inspector knows
+    which is meant."""
+
+    flow = said_by("inspector", to="orchestrator")
+    spec = ("USER_OVERRIDE",)
+
+    task: str
+    override: Override
 
 
 class UserTriggerHandoff(Request[Heard], frozen=True):

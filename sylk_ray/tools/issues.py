@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import xxhash
 
 from sylk_ray.tools.specs import Severity
 
@@ -35,6 +36,12 @@ class Issue(msgspec.Struct, frozen=True):
     severity: Severity
     message: str
     suggestion: str
+
+    @property
+    def id(self) -> str:
+        """The same for an issue that is found again, also on another line of the file."""
+        said = "\0".join((self.file, self.category, self.message))
+        return f"i-{xxhash.xxh3_64_hexdigest(said.encode(errors='surrogateescape'))[:6]}"
 
 
 def severity_of(text: str, otherwise: Severity) -> Severity:

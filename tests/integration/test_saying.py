@@ -148,6 +148,43 @@ tasks:
     assert (await at_rest("/coverage")).answers[0].text == covered.answers[0].text
 
 
+async def test_an_issue_that_a_person_accepts_is_kept_apart_and_holds_nothing_up(shared, repo, tmp_path):
+    folder = tmp_path / "granted"
+    folder.mkdir()
+    text = f"""
+name: accepted
+tasks:
+  first:
+    engineer: [{{write: {{path: one.py, content: "one = 1  # TODO: two\\n"}}}}]
+    on_feedback: [{{run: 'while [ ! -e {folder}/go ]; do sleep 0.02; done'}}]
+    inspector:
+      tools:
+        - name: todo
+          run: grep -n TODO {{files}} /dev/null
+          pattern: '^(?P<file>[^:]+):(?P<line>\\d+):(?P<message>.*)$'
+"""
+    record = await shared.submit(text, repo, "tidy")
+    sent_back = await shared.until(
+        lambda: shared.job(record.job_id), lambda job: bool(job.tasks) and job.tasks["first"].loops.inspector == 1
+    )
+    assert sent_back.tasks["first"].phase == "running"
+    listed = await say(shared, record, "/issues")
+    ((issue,),) = listed.answers[0].data["issues"].values()
+    name = issue.partition(":")[0]
+    wrong = await say(shared, record, f"/override {name[:-1]} why")
+    assert wrong.answers[0].error.hint == f'did you mean "{name}"?'
+    said = await say(shared, record, f"/override {name} it is for later")
+    assert said.answers[0].text.startswith(f"first may pass with {name}: one.py:1: ")
+    assert "already" in (await say(shared, record, f"/override {name}")).answers[0].text
+    (folder / "go").touch()
+    over = await shared.until_over(record.job_id)
+    assert (over.status, over.tasks["first"].loops.inspector) == (JobState.SUCCEEDED, 1)
+    ((kept),) = over.tasks["first"].overridden
+    assert (kept.issue, kept.reason) == (name, "it is for later")
+    at_rest = await shared.ask(GUIDE, SayAtRest(record.session_id, "/issues"))
+    assert at_rest.answers[0].data == {"issues": {}, "overridden": {"first": [str(kept)]}}
+
+
 async def test_a_task_that_waits_to_be_let_in_says_where_it_is_in_line(start, repo, tmp_path):
     runtime = await start(density="packed", cells=2, max_pipelines=1)
     folder = tmp_path / "granted"

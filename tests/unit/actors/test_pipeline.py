@@ -31,6 +31,7 @@ from sylk_ray.pipelines.messages import (
     FinishStopping,
     InspectorDone,
     MergeWork,
+    Overrule,
     PipelineFailed,
     PipelinePhase,
     PipelineStopped,
@@ -52,8 +53,10 @@ from sylk_ray.runtime import (
     handler,
 )
 from sylk_ray.runtime.outbox import mail_of
-from sylk_ray.sessions.records import Loops
+from sylk_ray.sessions.records import Loops, Override
 from sylk_ray.sessions.workspace import Workspace
+from sylk_ray.tools import Issue
+from sylk_ray.tools.specs import Check, Inspection
 from tests.unit.actors import SESSION
 from tests.unit.runtime.conftest import FakeFleet, FakeRouter
 from tests.unit.sessions.conftest import git, new_repository
@@ -279,6 +282,52 @@ async def test_a_tester_that_died_knows_again_that_it_is_waived(host, brief, wor
     for task in slot.tasks():
         task.cancel()
     await host.recover_session(SESSION)
+    await until_heard(MergeWork)
+
+
+def complaining(brief: Brief, *said: str) -> Brief:
+    """Its Inspector finds what is said, each time."""
+    run = "; ".join(f"echo y:1:{each}" for each in said)
+    check = Check(name="says", run=run, pattern=r"^(?P<file>[^:]+):(?P<line>\d+):(?P<message>.*)")
+    assignment = checked_by(brief).assignment.model_copy(update={"inspector": Inspection(tools=(check,))})
+    return msgspec.structs.replace(brief, assignment_json=assignment.model_dump_json())
+
+
+def override_of(said: str) -> Override:
+    return Override(Issue("y", 1, "lint", "error", said, "").id, said)
+
+
+async def test_work_passes_with_an_issue_that_a_person_accepts(host, brief, workspace):
+    accepted = msgspec.structs.replace(complaining(brief, "odd"), overridden=(override_of("odd"),))
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(accepted), timeout=5)
+    await until_heard(MergeWork)
+
+
+async def test_one_issue_that_is_accepted_does_not_excuse_another(host, brief, workspace):
+    accepted = msgspec.structs.replace(complaining(brief, "odd", "bad"), overridden=(override_of("odd"),))
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(accepted), timeout=5)
+    (failed,) = [each for each in await until_heard(PipelineFailed) if isinstance(each, PipelineFailed)]
+    assert "bad" in failed.error.message
+    assert "odd" not in failed.error.message
+
+
+async def test_an_issue_that_is_accepted_while_the_inspector_looks_counts_no_more(host, brief, workspace):
+    slow = complaining(brief, "odd")
+    slow = msgspec.structs.replace(slow, assignment_json=slow.assignment_json.replace("echo", "sleep 1.5; echo", 1))
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(slow), timeout=5)
+    await until_its_tool_runs("sleep 1.5")
+    await host.tell(ORCHESTRATOR, PIPELINE, Overrule(1, override_of("odd")), timeout=5)
+    await until_heard(MergeWork)
+
+
+async def test_a_verdict_that_was_on_its_way_when_its_issues_were_accepted_does_not_count(host, brief, workspace):
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief, inspector="sleep 984")), timeout=5)
+    await until_its_tool_runs("sleep 984")
+    await host.tell(ORCHESTRATOR, PIPELINE, Overrule(1, override_of("odd")), timeout=5)
+    work = Work(git(Path(brief.repo), "rev-parse", "HEAD"), None, [])
+    feedback = Feedback("inspector", 1, "it is odd", issues=[Issue("y", 3, "lint", "error", "odd", "")])
+    verdict = InspectorDone(1, Loops(), feedback, final=True, work=work)
+    await host.tell(PIPELINE.beside("inspector"), PIPELINE, verdict, timeout=5)
     await until_heard(MergeWork)
 
 

@@ -31,8 +31,10 @@ from sylk_ray.pipelines.brief import Assignment, Brief
 from sylk_ray.pipelines.messages import MergeWork, PipelineFailed, StartPipeline
 from sylk_ray.runtime import Host, LocalTransport, MemoryJournals, Roles, SessionBinding, SystemClock
 from sylk_ray.sessions.git import Git
+from sylk_ray.sessions.records import Loops, Override
 from sylk_ray.sessions.workspace import Workspace
 from sylk_ray.thinking import Answer, Toolbox
+from sylk_ray.tools import Issue
 from tests.models import ModelServer, RoleScript, call
 from tests.unit.actors import SESSION
 from tests.unit.actors.test_pipeline import ORCHESTRATOR, PIPELINE, OpenDoor, Recorder
@@ -202,6 +204,16 @@ async def test_what_is_refused_is_told_with_what_is_granted_and_recorded(world):
         ("inspector", "write_file", "filesystem.write"),
     ]
     assert all(each["reason"] for each in world.happened("permission.denied"))
+
+
+async def test_an_inspector_is_told_what_a_person_accepts_and_what_linters_then_say_is_no_end(world):
+    odd = Issue("", 0, "lint", "error", "look ended with exit code 1: odd", "")
+    task = "{prompt: Add up., inspector: {tools: [{name: look, run: 'echo odd; exit 1', files: '**'}]}}"
+    brief = msgspec.structs.replace(world.brief(task), overridden=(Override(odd.id, "look: odd"),))
+    merge = await world.run(brief, engineer=[WRITTEN, DONE], inspector=[APPROVED], tester=TESTED)
+    assert merge.loops == Loops()
+    told = world.script.requests("inspector")[0].messages[0].text
+    assert "# A person accepts this: it is no issue\n- look: odd" in told
 
 
 async def test_what_the_inspector_finds_goes_back_and_is_mended(world):

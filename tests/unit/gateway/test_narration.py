@@ -39,6 +39,11 @@ def told(kind, task="", **data):
             ["a: 1 issue(s) found, 1 of them errors", "f.py:1: bad"],
         ),
         (
+            ("inspector.issues", "a", {"errors": 0, "issues": [], "overridden": ["i-1: bad (why)"]}),
+            ["a: accepted: i-1: bad (why)"],
+        ),
+        (("inspector.issues", "a", {"errors": 0, "issues": []}), []),
+        (
             ("tester.report", "a", {"passed": False, "tests_run": 3, "failures": ["t: x"]}),
             ["a: tests failed, 3 run", "t: x"],
         ),
@@ -115,3 +120,10 @@ def test_checks_are_told_once_a_phase_and_once_at_the_end():
     ]
     failed = told("checks.state", "checks", state="failed", phase="failed", error={"message": "no\nmore"})
     assert failed == ["checks: failed", "no", "more"]
+
+
+def test_the_end_of_a_job_tells_what_a_person_has_accepted():
+    overridden = [{"issue": "i-1", "told": "bad", "reason": "why"}, {"issue": "i-2", "told": "odd", "reason": ""}]
+    record = {"branch": "b", "duration_s": 1, "tasks": {"a": {"name": "a", "overridden": overridden}}, "checks": None}
+    told_of = told("job.finished", status="succeeded", record=record)
+    assert told_of[1:] == ["a: a person accepts i-1: bad (why)", "a: a person accepts i-2: odd"]
