@@ -109,12 +109,12 @@ def describe_covered(reports: Mapping[str, Event]) -> Heard:
     lines: list[str] = []
     for task, coverage in known.items():
         if coverage is None:
-            lines.append(f"{task}: nothing has changed that is measured")
+            lines.append(f"{task}: nothing was measured")
             continue
         if coverage.statements:
-            share = f"{coverage.run / coverage.statements:.0%}"
-            lines.append(f"{task}: {coverage.run} of {coverage.statements} changed statement(s) were run, {share}")
-            lines += [f"  not run: {place}" for place in places_missed(coverage)[:SHOWN_PLACES]]
+            run, changed = coverage.run, coverage.statements
+            lines.append(f"{task}: {run} of {changed} changed statement(s) were seen to run, {run / changed:.0%}")
+            lines += [f"  not seen to run: {place}" for place in places_missed(coverage)[:SHOWN_PLACES]]
         elif not coverage.unknown:
             lines.append(f"{task}: no statement has changed")
         if coverage.unknown:

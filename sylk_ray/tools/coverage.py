@@ -4,6 +4,8 @@ Python is measured by coverage.py (https://coverage.readthedocs.io) where the Py
 each of their processes starts it, told by its environment, and leaves a file of its own. So the person's command stays
 as it is. Where it measures for itself, that is what is read. Other languages are read from the LCOV report that the
 tests write. What is left is read by a confined process (``covered``), for tools wrote it.
+
+What runs in a process that is ended by a signal, or has another environment, is not seen.
 """
 
 from __future__ import annotations
@@ -57,23 +59,30 @@ class Measurement:
 
     def __init__(self, changed: Lines, context: ToolContext, folder: Path, report: str = "") -> None:
         """What is measured is kept in a ``folder`` of its own. With an LCOV ``report``, a path in the worktree, that is
-        read and nothing else. Raises OSError."""
+        read and nothing else."""
         self._changed = changed if report else {path: lines for path, lines in changed.items() if path.endswith(".py")}
         self._context = context
         self._folder = folder
         self._report = report
         self._began = time.time_ns()
+        self._problem = ""
         self.environment: dict[str, str] = {}
         if self._changed and not report:
             settings = folder / "settings"
-            settings.write_text(_settings(self._changed, context.worktree.resolve(), folder), encoding="utf-8")
-            self.environment[ENVIRONMENT] = str(settings)
+            try:
+                settings.write_text(_settings(self._changed, context.worktree.resolve(), folder), encoding="utf-8")
+            except (OSError, ValueError) as problem:
+                self._problem = f"nothing could be measured: {problem}"
+            else:
+                self.environment[ENVIRONMENT] = str(settings)
 
     async def end(self, command: str, *, pytest: bool) -> Coverage | None:
         """What was found, when the command has run; None where nothing has changed that could be measured. What cannot
         be read is not known."""
         if not self._changed:
             return None
+        if self._problem:
+            return Coverage(unknown=self._problem)
         given = {
             "worktree": str(self._context.worktree.resolve()),
             "changed": {path: list(lines) for path, lines in self._changed.items()},
@@ -100,7 +109,7 @@ class Measurement:
 
 def together(one: Coverage | None, other: Coverage | None) -> Coverage | None:
     """Of two runs over the same change: what either ran, as far as it is known."""
-    if one is None or other is None or one.statements != other.statements:
+    if one is None or other is None or one.statements != other.statements or one.unknown or other.unknown:
         return max(one, other, key=lambda each: each.statements if each is not None else -1)
     if not (_names_all(one) and _names_all(other)):
         return max(one, other, key=lambda each: each.run)
@@ -114,15 +123,15 @@ def _names_all(coverage: Coverage) -> bool:
 
 
 def describe_coverage(coverage: Coverage | None) -> str:
-    """A phrase for a person, of the tests: how many of the changed statements they ran, and which not; empty where
-    there are none, or nothing is known."""
+    """A phrase for a person, of the tests: how many of the changed statements they were seen to run, and which not;
+    empty where there are none, or nothing is known."""
     if coverage is None or not coverage.statements:
         return ""
-    told = f"they ran {coverage.run} of {coverage.statements} changed statement(s)"
+    told = f"they were seen to run {coverage.run} of {coverage.statements} changed statement(s)"
     if places := places_missed(coverage):
         more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
         told += f", not {', '.join(places[:_SHOWN])}{more}"
-    return told
+    return f"{told}; not known: {coverage.unknown}" if coverage.unknown else told
 
 
 def places_missed(coverage: Coverage) -> list[str]:
@@ -138,8 +147,14 @@ def places_missed(coverage: Coverage) -> list[str]:
     return places
 
 
+def _as_pattern(path: str) -> str:
+    return _SPECIAL.sub("?", path)
+
+
 def _settings(changed: Lines, worktree: Path, folder: Path) -> str:
-    names = [f"*/{covered.PYTEST}", *(_SPECIAL.sub("?", str(worktree / path)) for path in changed)]
+    places = (_as_pattern(str(worktree / path)) for path in changed)
+    copies = {f"*/{_as_pattern(covered.module_of(path))}": None for path in changed}
+    names = [f"*/{covered.PYTEST}", *places, *copies]
     files = "\n".join(f"    {name}" for name in names)
     data = str(folder / "data").replace("$", "$$")
     return (

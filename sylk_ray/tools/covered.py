@@ -24,7 +24,7 @@ LARGEST = 4 << 20
 """Bytes of a Python file that is looked at."""
 MEMORY, SECONDS = 2 << 30, 20
 PYTEST = "_pytest/main.py"
-"""What each process of pytest runs that measures: where it was not run, something else has measured instead."""
+"""What each process of pytest runs that measures: where it was not seen, something else has measured instead."""
 OWN = re.compile(r"\.coverage(\.[^/]*)?")
 """Where tests that measure themselves leave what they found, unless they say otherwise."""
 PLACES, NAMED, SEEN = 1_000, 20, 20_000
@@ -153,29 +153,39 @@ def found_of(asked: "dict[str, Any]") -> "dict[str, Any]":
 
 def _measured(root: Path, changed: "dict[str, frozenset[int]]", asked: "dict[str, Any]") -> "tuple[Found, str]":
     """By path the statements of what has changed and the lines that were run; and of what that is not known."""
-    run: dict[str, set[int]] = {}
-    _read_data(run, root, Path(asked["folder"]).glob("data.*"))
-    theirs: list[Path] = []
-    if not any(path.endswith(PYTEST) for path in run):
-        # Nothing else can have measured where pytest itself was.
-        by_itself = asked["pytest"] or asked["themselves"]
-        theirs = list(_left(root, asked["since"], deep=by_itself))
-        if by_itself and run and not theirs:
-            return {}, "the tests measure themselves and left nothing that was found, or were ended before they could"
-        _read_data(run, root, theirs)
-    if not run:
+    ours, theirs = dict[str, set[int]](), dict[str, set[int]]()
+    _read_data(ours, root, Path(asked["folder"]).glob("data.*"))
+    _read_data(theirs, root, _left(root, asked["since"]))
+    if not ours and not theirs:
         return {}, asked["absent"]
+    themselves = asked["themselves"] or (asked["pytest"] and not any(path.endswith(PYTEST) for path in ours))
+    if themselves and not theirs:
+        return {}, "the tests measure themselves and left nothing that was found, or were ended before they could"
     found: Found = {}
     unknown: list[str] = []
     for path in sorted(changed):
-        if theirs and path not in run:
+        run = ours.get(path, set()) | theirs.get(path, set())
+        if theirs and path not in theirs:
             unknown.append(f"{path} is not in what the tests measured")
-            continue
-        try:
-            found[path] = statements(_content(root, path, LARGEST)), run.get(path, set())
-        except (OSError, ValueError) as problem:
-            unknown.append(f"{path} cannot be read: {problem}")
+        elif not run and (elsewhere := next((each for each in ours if _is_copy(each, path)), "")):
+            unknown.append(f"{path} was run as {elsewhere}")
+        else:
+            try:
+                found[path] = statements(_content(root, path, LARGEST)), run
+            except (OSError, ValueError) as problem:
+                unknown.append(f"{path} cannot be read: {problem}")
     return found, "; ".join(unknown[:NAMED])
+
+
+def module_of(path: str) -> str:
+    """How a file ends of which this may be the source: its name, and the package that it is in."""
+    folders, _, name = path.rpartition("/")
+    package = folders.rpartition("/")[2]
+    return name if package in ("", "src", "lib") else f"{package}/{name}"
+
+
+def _is_copy(other: str, path: str) -> bool:
+    return other.startswith("..") and f"/{other}".endswith(f"/{module_of(path)}")
 
 
 def _read_data(run: "dict[str, set[int]]", root: Path, files: "Iterable[Path]") -> None:
@@ -185,11 +195,11 @@ def _read_data(run: "dict[str, set[int]]", root: Path, files: "Iterable[Path]") 
             run.setdefault(os.path.relpath(file.parent / name, root), set()).update(lines)
 
 
-def _left(root: Path, since: int, *, deep: bool) -> "Iterator[Path]":
+def _left(root: Path, since: int) -> "Iterator[Path]":
     """Data files that the tests have left in their worktree after ``since``, in nanoseconds."""
     seen = 0
     for folder, folders, files in os.walk(root):
-        folders[:] = [each for each in folders if deep and each not in (".git", "node_modules")]
+        folders[:] = [each for each in folders if each not in (".git", "node_modules")]
         seen += len(files)
         if seen > SEEN:
             return
@@ -208,8 +218,9 @@ def _reported(root: Path, changed: "dict[str, frozenset[int]]", report: str, sin
         return {}, f"the tests have not written {report}"
     except (OSError, ValueError) as problem:
         return {}, f"{report} cannot be read: {problem}"
-    # Where the tests may have been: the worktree, or the folders that the report is in.
-    above = [root, *(root / folder for folder in Path(report).parents)]
+    # Where the tests may have been: most often one above the folder that the report is in.
+    own, *others = Path(report).parents
+    above = [root / folder for folder in (*others[:1], own, *others[1:])]
     counted: dict[str, dict[int, int]] = {}
     for name, counts in told.items():
         paths = (os.path.relpath(folder / name, root) for folder in above)

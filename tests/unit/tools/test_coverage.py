@@ -8,12 +8,14 @@ import configparser
 import contextlib
 import dataclasses
 import enum
+import errno
 import os
 import shlex
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from coverage import Coverage as Measuring
@@ -73,7 +75,9 @@ async def test_what_tests_run_and_what_they_do_not(context: ToolContext, shop: P
     found = await measured(context, {"shop.py": ALL})
 
     assert found == Coverage(9, 6, {"shop.py": [13, 14, 17]})
-    assert describe_coverage(found) == "they ran 6 of 9 changed statement(s), not shop.py:13-14, shop.py:17"
+    assert (
+        describe_coverage(found) == "they were seen to run 6 of 9 changed statement(s), not shop.py:13-14, shop.py:17"
+    )
     assert git(shop, "status", "--porcelain").split() == ["??", "shop.py", "??", "test_shop.py"]
 
 
@@ -97,11 +101,15 @@ BESIDE = f"{PYTHON} -m coverage run --branch"
         f"{BESIDE} -m pytest -q",
         f"cd sub && {BESIDE} -m pytest -q ..",
         f"{BESIDE} -p test_as_program.py",
+        f"{PYTEST} sub; {BESIDE} -m pytest -q test_shop.py",
+        f"sh -c 'cd sub; {BESIDE} ../test_as_program.py'",
     ],
 )
 async def test_however_the_tests_are_started(context: ToolContext, shop: Path, run: str) -> None:
     (shop / "sub").mkdir()
     (shop / "test_as_program.py").write_text(f"{TESTS}\nif __name__ == '__main__':\n    test_total()\n")
+
+    (shop / "sub/test_none.py").write_text("def test_none():\n    pass\n")
 
     found = await measured(context, {"shop.py": ALL}, run)
 
@@ -114,16 +122,41 @@ async def test_however_the_tests_are_started(context: ToolContext, shop: Path, r
         f"COVERAGE_FILE=elsewhere {BESIDE} -m pytest -q",
         f"{BESIDE} -m pytest -q && {PYTHON} -m coverage erase",
         f"{BESIDE} --source=sub -m pytest -q",
+        f"{PYTEST} sub; {BESIDE} --source=sub -m pytest -q test_shop.py",
         f"{PYTHON} -c 'import shop, os; shop.total([1]); os.kill(os.getpid(), 9)'; true",
     ],
 )
 async def test_what_is_not_known_is_not_said_to_be_untested(context: ToolContext, shop: Path, run: str) -> None:
     (shop / "sub").mkdir()
     (shop / "sub/__init__.py").touch()
+    (shop / "sub/test_none.py").write_text("def test_none():\n    pass\n")
 
     found = await measured(context, {"shop.py": ALL}, run)
 
     assert (found.statements, bool(found.unknown)) == (0, True)
+
+
+async def test_an_installed_copy_is_not_the_change(context: ToolContext, shop: Path) -> None:
+    site = shop.parent / "private/site"
+    site.mkdir()
+    (shop / "shop.py").rename(site / "shop.py")
+    (shop / "src").mkdir()
+    (shop / "src/shop.py").write_text(SHOP)
+
+    found = await measured(context, {"src/shop.py": ALL}, f"PYTHONPATH={site} {PYTEST}")
+
+    assert (found.statements, found.unknown) == (0, "src/shop.py was run as ../private/site/shop.py")
+
+
+async def test_a_disk_that_is_full_fails_no_test(context: ToolContext, shop: Path, monkeypatch: Any) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(coverage, "_settings", full)
+
+    found = await measured(context, {"shop.py": ALL})
+
+    assert found.unknown == "nothing could be measured: [Errno 28] No space left on device"
 
 
 async def test_processes_that_are_forked_count(context: ToolContext, shop: Path) -> None:
@@ -373,6 +406,10 @@ def test_a_phrase_of_many_places_is_cut() -> None:
     told = describe_coverage(Coverage(60, 0, {"a.py": list(range(1, 60, 2))}))
     assert told.endswith("a.py:39 and 10 more")
     assert describe_coverage(None) == ""
+    part = Coverage(1, 1, {}, "b.py cannot be read")
+    assert (
+        describe_coverage(part) == "they were seen to run 1 of 1 changed statement(s); not known: b.py cannot be read"
+    )
 
 
 def test_what_two_runs_of_the_same_change_have_run() -> None:
@@ -380,5 +417,7 @@ def test_what_two_runs_of_the_same_change_have_run() -> None:
     assert together(one, other) == Coverage(9, 8, {"a.py": [2]})
     assert together(one, None) == together(None, one) == together(one, Coverage(unknown="why")) == one
     assert together(None, None) is None
+    of_a, of_b = (Coverage(1, 0, {path: [1]}, "the other is not known") for path in ("a.js", "b.js"))
+    assert together(of_a, of_b) in (of_a, of_b)
     many = Coverage(9_000, 1_000, {"a.py": [1]})
     assert together(many, Coverage(9_000, 2_000, {"b.py": [1]})) == Coverage(9_000, 2_000, {"b.py": [1]})
