@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from actors.review import review
 from actors.skills.inspector import INSPECTOR_SKILLS
+from actors.task_views import SEVERITIES
 from sylk_ray.messaging import DeliveryError
 from sylk_ray.pipelines import Brief, Checker, Feedback, PipelineBus
+from sylk_ray.pipelines.brief import MOST_ISSUES
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import Inspect, InspectorDone, SendBack, Test, WhatIsOverridden
 from sylk_ray.pipelines.worker import Waived, tool_context
@@ -16,8 +18,6 @@ from sylk_ray.runtime import Context, handler
 from sylk_ray.sessions.records import Override
 from sylk_ray.tools import ChangedFile, Issue, inspect
 from sylk_ray.tools.specs import Inspection
-
-SHOWN = 50
 
 
 class Inspector(Checker):
@@ -39,24 +39,26 @@ class Inspector(Checker):
         try:
             issues = await self.work(brief, self._inspect(brief, message, ctx))
         except Waived:
-            issues = ()
             await self.tell_waived(brief, ctx)
+            await bus.to_pipeline(InspectorDone(brief.attempt, loops))
+            await bus.to_tester(Test(brief, work, loops))
+            return
         overridden = await self._overridden(brief, ctx) if issues else ()
         accepted = {each.issue for each in overridden}.intersection(issue.id for issue in issues)
-        found = [issue for issue in issues if issue.id not in accepted]
+        found = sorted((issue for issue in issues if issue.id not in accepted), key=_severity)
         errors = [issue for issue in found if issue.severity == "error"]
         await ctx.publish(
             "inspector.issues",
             task=brief.task,
             errors=len(errors),
-            issues=[f"{issue.id}: {describe(issue)}" for issue in found[:SHOWN]],
+            issues=[f"{issue.id}: {describe(issue)}" for issue in found[:MOST_ISSUES]],
             overridden=[str(each) for each in overridden if each.issue in accepted],
         )
         if not errors:
             await bus.to_pipeline(InspectorDone(brief.attempt, loops))
             await bus.to_tester(Test(brief, work, loops))
             return
-        feedback = Feedback("inspector", loops.inspector + 1, _text(errors), issues=errors[:SHOWN])
+        feedback = Feedback("inspector", loops.inspector + 1, _text(errors), issues=errors[:MOST_ISSUES])
         if may_send_back(loops, "inspector", brief.feedback_loops):
             loops = sent_back(loops, "inspector")
             await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback))
@@ -102,6 +104,10 @@ class Inspector(Checker):
         )
 
 
+def _severity(issue: Issue) -> int:
+    return SEVERITIES.index(issue.severity)
+
+
 def describe(issue: Issue) -> str:
     """One line for a person."""
     place = f"{issue.file}:{issue.line}: " if issue.file and issue.line else f"{issue.file}: " if issue.file else ""
@@ -110,5 +116,6 @@ def describe(issue: Issue) -> str:
 
 
 def _text(errors: Sequence[Issue]) -> str:
-    more = f"\n... and {len(errors) - SHOWN} more" if len(errors) > SHOWN else ""
-    return f"the Inspector found {len(errors)} issue(s):\n" + "\n".join(describe(e) for e in errors[:SHOWN]) + more
+    told = "\n".join(map(describe, errors[:MOST_ISSUES]))
+    more = f"\n... and {len(errors) - MOST_ISSUES} more" if len(errors) > MOST_ISSUES else ""
+    return f"the Inspector found {len(errors)} issue(s):\n{told}{more}"

@@ -459,7 +459,9 @@ class Orchestrator(TokenDesk):
         self.state.admitted.add(key)
         handoff = self._inherited(*key)
         if task == CHECKS:
-            waived, overridden = self.state.waived.get(CHECKS, ()), self.state.overridden.get(CHECKS, ())
+            # What was accepted of any task is on the branch.
+            overridden = tuple(each for accepted in self.state.overridden.values() for each in accepted)
+            waived = self.state.waived.get(CHECKS, ())
             brief = brief_of_checks(self._job, self._ledger.record, message.attempt, waived, overridden)
         else:
             self._scheduler.node_began(task, message.attempt, ctx.clock.now())

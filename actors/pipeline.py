@@ -11,7 +11,7 @@ from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address, Message
 from sylk_ray.pipelines import Brief, Feedback, Lifecycle, Phase, PipelineBus, Work
 from sylk_ray.pipelines.asking import Said, TellEngineer, WhatWasSaid
-from sylk_ray.pipelines.brief import CHECKS
+from sylk_ray.pipelines.brief import CHECKS, MOST_ISSUES
 from sylk_ray.pipelines.handoff import Found, SteerHandoff, TesterHandoff, WhatWasFound
 from sylk_ray.pipelines.lifecycle import may_send_back, sent_back
 from sylk_ray.pipelines.messages import (
@@ -183,6 +183,10 @@ class PipelineAgent(Agent[PipelineState]):
         brief = self.state.brief
         if brief is not None and self._current(message.attempt):
             self.state.brief = msgspec.structs.replace(brief, overridden=(*brief.overridden, message.override))
+            # For whoever goes on with the work it is neither open nor put right.
+            found, inspector = self.state.found, self.state.found.inspector
+            inspector = msgspec.structs.replace(inspector, pending=self._standing(inspector.pending))
+            self.state.found = msgspec.structs.replace(found, inspector=inspector)
 
     @handler()
     async def tell_engineer(self, message: TellEngineer, ctx: Context) -> None:
@@ -282,12 +286,16 @@ class PipelineAgent(Agent[PipelineState]):
 
     def _does_without(self, verdict: Feedback) -> bool:
         """Whether a person lets the work pass without the Inspector, or with all that it has found."""
-        overridden = {each.issue for each in self._brief.overridden}
-        all_may_stay = bool(verdict.issues) and all(issue.id in overridden for issue in verdict.issues)
-        return "inspector" in self._brief.waived or all_may_stay
+        all_are_named = 0 < len(verdict.issues) < MOST_ISSUES
+        return "inspector" in self._brief.waived or (all_are_named and not self._standing(verdict.issues))
+
+    def _standing(self, issues: list[Issue]) -> list[Issue]:
+        """Those that no person accepts."""
+        accepted = {each.issue for each in self._brief.overridden}
+        return [issue for issue in issues if issue.id not in accepted]
 
     def _note_issues(self, issues: list[Issue]) -> None:
-        found = self.state.found
+        found, issues = self.state.found, self._standing(issues)
         self.state.found = msgspec.structs.replace(found, inspector=found.inspector.after(issues))
 
     def _note_tests(self, message: TesterDone) -> None:

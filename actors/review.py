@@ -62,7 +62,6 @@ async def review(
         told("Criteria", assignment.criteria),
         told("The Engineer says", work.output[-4000:]),
         told("Linters have said", [f"{issue.file}:{issue.line}: {issue.message}" for issue in known[:50]]),
-        told("A person accepts this: it is no issue", [each.told for each in overridden]),
         told("Change", f"```diff\n{diff}\n```"),
         told("Now", "Call finish with the issues, or with none, if what you have been told is enough to judge."),
     )
@@ -84,7 +83,7 @@ async def review(
 
     matter = Matter(
         system=prompt("inspector"),
-        task=task,
+        task=all_told(told("A person accepts this: it is no issue", [each.told for each in overridden]), task),
         result=Review,
         about="Give your review. Call it once, when you have seen all that you need.",
     )

@@ -136,8 +136,11 @@ class TaskDesk(Conversant[OrchestratorState]):
     async def override(self, message: UserOverride, ctx: Context) -> Heard:
         """Let its work pass with an issue; also that of a later attempt, when this one has failed for it."""
         name, record = self._find(message.task)
-        if not self.state.running:
-            raise Refused(TaskOver("the job has ended", hint="see `sylk jobs`"))
+        if name != message.task:
+            raise Refused(TaskOver(f"{message.task} is no task of the job that runs", hint="see `sylk jobs`"))
+        failed = record.state == NodeState.FAILED
+        if not self.state.running or (record.state in _OVER and not failed):
+            raise Refused(TaskOver(f"{name} has ended: it is {record.state}", hint="see `sylk jobs`"))
         override = msgspec.structs.replace(message.override, reason=one_line(message.override.reason))
         data = {"task": name, "issue": override.issue}
         before = self.state.overridden.get(name, ())
@@ -155,7 +158,7 @@ class TaskDesk(Conversant[OrchestratorState]):
         if name != CHECKS and "engineer" in self._job.tasks[name].thinks:
             await self._tell_engineer(name, record, f"A person accepts this, leave it as it is: {override.told}", ctx)
         self._note_state()
-        return Heard(f"{name} may pass with {override}", data)
+        return Heard(f"{name} may pass with {override}" + (", when it is tried again" if failed else ""), data)
 
     @handler()
     async def prompt(self, message: UserTaskPrompt, ctx: Context) -> Heard:

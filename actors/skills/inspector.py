@@ -8,8 +8,7 @@ from actors.skills.bench import bench, latest_by_task
 from actors.skills.looking import LOOKING
 from actors.skills.quality import run_formatter_check, run_linter, run_type_checker, told
 from actors.task_views import describe_issues
-from sylk_ray.dag.nearest import did_you_mean
-from sylk_ray.errors import InputError
+from sylk_ray.errors import InputError, SylkError
 from sylk_ray.jobs import Job
 from sylk_ray.messaging import Address
 from sylk_ray.sessions.records import Override
@@ -72,25 +71,38 @@ async def override_issue(ctx: Call, issue_id: str, reason: str = "") -> Heard:
     """Let the work pass with an issue that an Inspector of this session has found.
 
     Args:
-        issue_id: As the list of issues has it, for example i-3f9a2c.
+        issue_id: As the list of issues has it, for example i-3f9a2c: what says the same of the file is one issue.
         reason: Why it may stay.
     """
     reports = await latest_by_task(ctx.ctx, "inspector.issues")
-    found = {
-        task: line.partition(": ")[2]
-        for task, event in reports.items()
-        for line in event.data["issues"]
-        if ctx.address.name in (MAIN, task) and line.startswith(f"{issue_id}: ")
-    }
-    if not found:
-        known = [line.partition(": ")[0] for event in reports.values() for line in event.data["issues"]]
-        raise InputError(f"there is no issue {issue_id}", hint=did_you_mean(issue_id, known) or "see /issues")
-    orchestrator = Address(ctx.address.session, "orchestrator", MAIN)
-    said = [
-        await ctx.ctx.ask(orchestrator, UserOverride(task, Override(issue_id, told, reason)), timeout=30)
-        for task, told in found.items()
-    ]
-    return Heard("\n".join(each.text for each in said), {"overridden": [each.data for each in said]})
+    here = {task: event.data for task, event in reports.items() if ctx.address.name in (MAIN, task)}
+    answers: list[Heard] = []
+    refused: list[SylkError] = []
+    for task, data in here.items():
+        places = [line for line in (*data["issues"], *data["overridden"]) if line.startswith(f"{issue_id}: ")]
+        if not places:
+            continue
+        told = places[0].removeprefix(f"{issue_id}: ")
+        override = Override(issue_id, f"{told} (and {len(places) - 1} more)" if len(places) > 1 else told, reason)
+        try:
+            orchestrator = Address(ctx.address.session, "orchestrator", MAIN)
+            answers.append(await ctx.ctx.ask(orchestrator, UserOverride(task, override), timeout=30))
+        except SylkError as problem:
+            refused.append(problem)
+        else:
+            await _publish_without(task, data, override, ctx)
+    if not answers:
+        raise refused[0] if refused else InputError(f"there is no issue {issue_id}", hint="see /issues")
+    return Heard("\n".join(each.text for each in answers), {"overridden": [each.data for each in answers]})
+
+
+async def _publish_without(task: str, data: dict[str, Any], override: Override, ctx: Call) -> None:
+    """How the task's issues stand now, until its Inspector looks again."""
+    issues = [line for line in data["issues"] if not line.startswith(f"{override.issue}: ")]
+    if len(issues) < len(data["issues"]):
+        overridden = [*data["overridden"], str(override)]
+        errors = sum(" error: " in line for line in issues)
+        await ctx.ctx.publish("inspector.issues", task=task, errors=errors, issues=issues, overridden=overridden)
 
 
 def _declared(job: Job, task: str) -> Inspection:

@@ -19,6 +19,9 @@ By = Literal["inspector", "tester", "merge"]
 Check = Literal["inspector", "tester"]
 """Who judges work."""
 
+MOST_ISSUES = 50
+"""Issues that feedback names."""
+
 CHECKS = "session-checks"
 """The name of the pipeline without an Engineer that judges the session's branch; no task can have it."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import xxhash
 
@@ -39,8 +41,8 @@ class Issue(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The same for an issue that is found again, also on another line of the file."""
-        said = "\0".join((self.file, self.category, self.message))
+        """The same for what is said of a file again, also of another line, and with other numbers."""
+        said = "\0".join((self.file, self.category, re.sub(r"\d+", "0", self.message)))
         return f"i-{xxhash.xxh3_64_hexdigest(said.encode(errors='surrogateescape'))[:6]}"
 
 

@@ -135,7 +135,10 @@ tasks:
     results = await say(shared, record, "@to:tester did the tests pass?")
     assert results.answers[0].data["results"]["first"]["passed"]
     covered = await say(shared, record, "/coverage")
-    assert covered.answers[0].text == "first: 2 of 3 changed statement(s) were run, 67%\n  not run: bad.py:3"
+    assert (
+        covered.answers[0].text
+        == "first: 2 of 3 changed statement(s) were seen to run, 67%\n  not seen to run: bad.py:3"
+    )
     kept = git(repo, "worktree", "list", "--porcelain").count("worktree ")
     assert kept == 2, "the repository's own, and that of the task at work: none that was only looked at"
     (folder / "go").touch()
@@ -159,9 +162,12 @@ tasks:
     on_feedback: [{{run: 'while [ ! -e {folder}/go ]; do sleep 0.02; done'}}]
     inspector:
       tools:
-        - name: todo
+        - &todo
+          name: todo
           run: grep -n TODO {{files}} /dev/null
           pattern: '^(?P<file>[^:]+):(?P<line>\\d+):(?P<message>.*)$'
+finally:
+  inspector: {{tools: [*todo]}}
 """
     record = await shared.submit(text, repo, "tidy")
     sent_back = await shared.until(
@@ -172,17 +178,19 @@ tasks:
     ((issue,),) = listed.answers[0].data["issues"].values()
     name = issue.partition(":")[0]
     wrong = await say(shared, record, f"/override {name[:-1]} why")
-    assert wrong.answers[0].error.hint == f'did you mean "{name}"?'
+    assert wrong.answers[0].error.hint == "see /issues"
     said = await say(shared, record, f"/override {name} it is for later")
     assert said.answers[0].text.startswith(f"first may pass with {name}: one.py:1: ")
     assert "already" in (await say(shared, record, f"/override {name}")).answers[0].text
+    assert (await say(shared, record, "/issues")).answers[0].data["issues"] == {}
     (folder / "go").touch()
     over = await shared.until_over(record.job_id)
     assert (over.status, over.tasks["first"].loops.inspector) == (JobState.SUCCEEDED, 1)
     ((kept),) = over.tasks["first"].overridden
     assert (kept.issue, kept.reason) == (name, "it is for later")
     at_rest = await shared.ask(GUIDE, SayAtRest(record.session_id, "/issues"))
-    assert at_rest.answers[0].data == {"issues": {}, "overridden": {"first": [str(kept)]}}
+    accepted = {"first": [str(kept)], "session-checks": [str(kept)]}
+    assert at_rest.answers[0].data == {"issues": {}, "overridden": accepted}
 
 
 async def test_a_task_that_waits_to_be_let_in_says_where_it_is_in_line(start, repo, tmp_path):

@@ -25,7 +25,7 @@ from sylk_ray.messaging import Address, Message
 from sylk_ray.messaging.wire import Envelope
 from sylk_ray.pipelines import messages
 from sylk_ray.pipelines.asking import HelpWanted, WasHelped
-from sylk_ray.pipelines.brief import Assignment, Brief, Feedback, Work
+from sylk_ray.pipelines.brief import MOST_ISSUES, Assignment, Brief, Feedback, Work
 from sylk_ray.pipelines.messages import (
     DescribeTask,
     FinishStopping,
@@ -329,6 +329,36 @@ async def test_a_verdict_that_was_on_its_way_when_its_issues_were_accepted_does_
     verdict = InspectorDone(1, Loops(), feedback, final=True, work=work)
     await host.tell(PIPELINE.beside("inspector"), PIPELINE, verdict, timeout=5)
     await until_heard(MergeWork)
+
+
+async def test_a_verdict_that_does_not_name_all_its_issues_holds(host, brief, workspace):
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief, inspector="sleep 985")), timeout=5)
+    await until_its_tool_runs("sleep 985")
+    await host.tell(ORCHESTRATOR, PIPELINE, Overrule(1, override_of("odd")), timeout=5)
+    work = Work(git(Path(brief.repo), "rev-parse", "HEAD"), None, [])
+    issues = [Issue("y", line, "lint", "error", "odd", "") for line in range(MOST_ISSUES)]
+    verdict = InspectorDone(1, Loops(), Feedback("inspector", 1, "", issues=issues), final=True, work=work)
+    await host.tell(PIPELINE.beside("inspector"), PIPELINE, verdict, timeout=5)
+    await until_heard(PipelineFailed)
+
+
+async def test_what_is_accepted_is_neither_open_nor_put_right_for_who_goes_on(host, brief, workspace):
+    await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief, inspector="sleep 986")), timeout=5)
+    await until_its_tool_runs("sleep 986")
+    issues = [Issue("y", 1, "lint", "error", each, "") for each in ("odd", "bad")]
+    feedback = Feedback("inspector", 1, "", issues=issues)
+    for word in (
+        InspectorDone(1, Loops(), feedback),
+        Overrule(1, override_of("odd")),
+        InspectorDone(1, Loops(), feedback),
+    ):
+        sender = ORCHESTRATOR if isinstance(word, Overrule) else PIPELINE.beside("inspector")
+        await host.tell(sender, PIPELINE, word, timeout=5)
+    agent = host._slots[PIPELINE].agent
+    async with asyncio.timeout(5):
+        while agent.state.found.inspector.pending != issues[1:]:
+            await asyncio.sleep(0.01)
+    assert agent.state.found.inspector.resolved == []
 
 
 @pytest.mark.parametrize("check", ["inspector", "tester"])
