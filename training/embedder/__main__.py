@@ -35,9 +35,15 @@ def main() -> int:
     parser.add_argument("--to", type=Path, default=SHIPPED, help="the file to write")
     parser.add_argument("--measure", action="store_true", help="only measure the file, beside other embedders")
     parser.add_argument("--questions", type=Path, help="only answer the questions by hand about work trees in there")
+    parser.add_argument("--ablations", action="store_true", help="only tell what helps, with what has been fetched")
     given = parser.parse_args()
     if given.questions:
         print(answered(given.questions, ways(given.to)))
+        return 0
+    if given.ablations:
+        from training.embedder.helping import helps
+
+        print(helps(given.cache))
         return 0
     if not given.measure:
         _make(given.cache, given.to)

@@ -1,0 +1,132 @@
+"""What helps: models of a quarter of an epoch, each made in another way, beside each other.
+
+They are measured on the packages of which nothing is learned. A vocabulary of another size reads all pairs anew, and
+takes its words' start from the whole one.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sylk_ray.knowledge.embedding import StaticEmbedder
+from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
+from training.embedder import preparing
+from training.embedder.measuring import Asked, development, score
+from training.embedder.packages import packages
+from training.embedder.preparing import LANGUAGES, Training
+from training.embedder.quantise import as_file
+from training.embedder.starting import reduced
+from training.embedder.tokens import Bags
+from training.embedder.train import SHARES, Floats, Recipe, trained
+
+EPOCHS = 0.25
+SIZES = (10_000, 20_000)
+
+
+class Parts(NamedTuple):
+    """What training begins with."""
+
+    training: Training
+    words: list[str]
+    start: Floats
+
+
+def helps(cache: Path) -> str:
+    """A table: MRR@10 by language, and in the mean, of each way to make the model."""
+    whole = Parts(
+        preparing.loaded(cache / "training.npz"),
+        (cache / "words.txt").read_text("utf-8").split("\n"),
+        np.load(cache / "start.npy"),
+    )
+    sets = development(packages(), cache)
+    lines = [f"| | {' | '.join(asked.language for asked in sets)} | mean |", f"|---|{'---:|' * (len(sets) + 1)}"]
+    for name, make in _ways(whole, cache):
+        began = time.monotonic()
+        found = make(sets)
+        print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        scores = [found[asked.language] for asked in sets]
+        lines.append(f"| {name} | {' | '.join(f'{each:.3f}' for each in [*scores, float(np.mean(scores))])} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return "\n".join(lines)
+
+
+Make = Callable[[Sequence[Asked]], Mapping[str, float]]
+
+
+def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
+    recipe = Recipe(epochs=EPOCHS)
+    documented = {kind: SHARES[kind] for kind in ("doc", "more")}
+    without_glosses = {kind: share for kind, share in SHARES.items() if kind != "gloss"}
+    random = np.random.default_rng(recipe.seed).standard_normal(whole.start.shape, np.float32)
+    yield "as shipped", _of(whole, recipe)
+    yield "another seed", _of(whole, recipe._replace(seed=recipe.seed + 1))
+    yield "vectors start at random", _of(whole._replace(start=random), recipe)
+    yield "128 dimensions", _of(whole, recipe._replace(dimensions=128))
+    for size in SIZES:
+        yield f"{size:,} words", lambda sets, size=size: _of(_with_words(whole, size, cache), recipe)(sets)
+    yield "a model for each language", lambda sets: _apart(whole, recipe, sets)
+    yield "documentation alone", _of(whole, recipe._replace(shares=documented))
+    yield "without WordNet's glosses", _of(whole, recipe._replace(shares=without_glosses))
+    yield "without the pull towards the start", _of(whole, recipe._replace(pull=0.0))
+    yield "without several pairs of one file in a batch (hard negatives)", _of(whole, recipe._replace(together=1))
+
+
+def _of(parts: Parts, recipe: Recipe) -> Make:
+    def measured(sets: Sequence[Asked]) -> Mapping[str, float]:
+        learned = trained(parts.training, reduced(parts.start, recipe.dimensions), recipe)
+        with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
+            file.write(as_file(learned, parts.words, {}))
+            file.flush()
+            embedder = StaticEmbedder(Path(file.name))
+            return {asked.language: _mrr(embedder, asked) for asked in sets}
+
+    return measured
+
+
+def _mrr(embedder: StaticEmbedder, asked: Asked) -> float:
+    questions = np.stack([embedder.embed_query(question) for question in asked.questions])
+    return score(questions @ embedder.embed(asked.documents).T).mrr
+
+
+def _with_words(whole: Parts, size: int, cache: Path) -> Parts:
+    """The most frequent words of all, and each letter and digit."""
+    kept = [number for number, word in enumerate(whole.words) if number < size or len(word) == 1]
+    words = [whole.words[number] for number in kept]
+    pairs = preparing.training_pairs(packages(), cache)
+    return Parts(preparing.as_training(pairs, Vocabulary(words)), words, whole.start[kept])
+
+
+def _apart(whole: Parts, recipe: Recipe, sets: Sequence[Asked]) -> Mapping[str, float]:
+    """Each with the pairs of its language, and with the glosses; as long as it would have been among the others."""
+    found: dict[str, float] = {}
+    for asked in sets:
+        spoken = {LANGUAGES.index(asked.language), LANGUAGES.index("english")}
+        own = whole._replace(training=_only(whole.training, np.isin(whole.training.languages, list(spoken))))
+        found |= _of(own, recipe)([asked])
+    return found
+
+
+def _only(training: Training, kept: npt.NDArray[np.bool_]) -> Training:
+    file_of = np.repeat(np.arange(len(training.files) - 1), np.diff(training.files))[kept]
+    begins = np.concatenate([[0], np.flatnonzero(np.diff(file_of)) + 1, [len(file_of)]])
+    return Training(
+        _chosen(training.queries, kept),
+        _chosen(training.documents, kept),
+        training.kinds[kept],
+        training.languages[kept],
+        begins.astype(np.int64),
+    )
+
+
+def _chosen(bags: Bags, kept: npt.NDArray[np.bool_]) -> Bags:
+    lengths = np.diff(bags.starts)
+    rows = np.repeat(kept, lengths)
+    return Bags(bags.rows[rows], bags.times[rows], np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64))
