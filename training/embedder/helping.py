@@ -28,7 +28,6 @@ from training.embedder.tokens import Bags
 from training.embedder.train import SHARES, Floats, Recipe, trained
 
 EPOCHS = 0.25
-SIZES = (10_000, 20_000)
 
 
 class Parts(NamedTuple):
@@ -69,9 +68,12 @@ def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
     yield "as shipped", _of(whole, recipe)
     yield "another seed", _of(whole, recipe._replace(seed=recipe.seed + 1))
     yield "vectors start at random", _of(whole._replace(start=random), recipe)
-    yield "128 dimensions", _of(whole, recipe._replace(dimensions=128))
-    for size in SIZES:
+    for dimensions in (128, 384):
+        yield f"{dimensions} dimensions", _of(whole, recipe._replace(dimensions=dimensions))
+    for size in (10_000, 20_000):
         yield f"{size:,} words", lambda sets, size=size: _of(_with_words(whole, size, cache), recipe)(sets)
+    wide = recipe._replace(dimensions=384)
+    yield "25,000 words, 384 dimensions", lambda sets: _of(_with_words(whole, 25_000, cache), wide)(sets)
     yield "a model for each language", lambda sets: _apart(whole, recipe, sets)
     yield "documentation alone", _of(whole, recipe._replace(shares=documented))
     yield "without WordNet's glosses", _of(whole, recipe._replace(shares=without_glosses))
