@@ -38,7 +38,7 @@ def end_ray(home: Path) -> int:
     """End every one of them and remove their files; returns how many processes there were."""
     processes = ray_processes(home)
     for process in processes:
-        stop_head(process.pid, grace_s=1.0)
+        stop_head(process.pid)
     remove_ray_files(home)
     return len(processes)
 
