@@ -41,6 +41,9 @@ class RayJobs:
 
     def submit(self, job: JobRecord, *, queue: bool = True) -> str:
         """Have Ray run the driver of a job; returns the Ray job's id. Raises RayRefused."""
+        if any(each.isspace() for each in sys.executable):
+            # Its supervisor would wait for ever for a process that a shell takes for two words.
+            raise RayRefused(f"Ray runs no jobs with a Python whose path has a space in it ({sys.executable})")
         submission = f"sylk-{job.job_id}"
         module = "sylk_ray.gateway.driver"
         command = [sys.executable, "-m", module, "--home", str(self._home), "--ray-job", submission, job.job_id]
