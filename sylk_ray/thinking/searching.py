@@ -4,18 +4,15 @@ would hold up everything else meanwhile: but for plain ones, in little, a proces
 from __future__ import annotations
 
 import asyncio
-import functools
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sylk_ray.errors import InputError, SylkError
-from sylk_ray.programs import run_program
 from sylk_ray.thinking import matching
 from sylk_ray.tools import ActionFailed, ToolContext
 from sylk_ray.tools.beneath import read_beneath
-from sylk_ray.tools.confinement import raise_for_start
 from sylk_ray.tools.context import ending_with
 
 PATIENCE_S = 20.0
@@ -87,29 +84,16 @@ def _size(path: Path) -> int:
 
 async def _by_a_process(tools: ToolContext, pattern: str, paths: Sequence[str]) -> list[str]:
     given = "\0".join([pattern, *paths]).encode("utf-8", "surrogateescape")
-    command = await asyncio.to_thread(tools.confined, (_program(),), python=True)
     try:
-        done = await run_program(
-            command,
-            cwd=tools.worktree,
-            env={},
-            stdin=given,
-            limit_s=PATIENCE_S,
-        )
+        done = await tools.run_python(matching, given, limit_s=PATIENCE_S)
     except TimeoutError:
         raise InputError(
             f"looking for {pattern!r} took longer than {PATIENCE_S:g} s", hint="ask for something simpler"
         ) from None
-    said = done.stderr.decode("utf-8", "replace")
-    raise_for_start(done.returncode, said, "python")
     if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace")
         raise ActionFailed(
             f"looking for {pattern!r} ended with exit code {done.returncode}{ending_with(said)}",
             hint="Look in fewer files, or for something simpler.",
         )
     return done.stdout.decode("utf-8", "replace").split("\n")[:-1]
-
-
-@functools.cache
-def _program() -> str:
-    return Path(matching.__file__).read_text()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import re
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
-from sylk_ray.tools.confinement import confined
+from sylk_ray.programs import run_program
+from sylk_ray.tools.confinement import confined, raise_for_start
 from sylk_ray.tools.process import Command, ProcessResult, run_process
 from sylk_ray.tools.specs import Limits, Sandbox
 
@@ -71,6 +76,16 @@ class ToolContext:
         )
         return list(launch.command)
 
+    async def run_python(
+        self, module: ModuleType, given: bytes, *, limit_s: float
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run a module of the runtime's own, which imports nothing beside the standard library, as a confined program
+        that is ``given`` its input. Raises TimeoutError, OSError and ConfinementUnavailable."""
+        command = await asyncio.to_thread(self.confined, (_text_of(module),), python=True)
+        done = await run_program(command, cwd=self.worktree, env={}, stdin=given, limit_s=limit_s)
+        raise_for_start(done.returncode, done.stderr.decode("utf-8", "replace"), "python")
+        return done
+
     def new_artifact(self, name: str) -> Path:
         """A path for a log that no earlier run has taken."""
         self.artifacts_dir.mkdir(parents=True, exist_ok=True)
@@ -80,6 +95,12 @@ class ToolContext:
             number += 1
             path = self.artifacts_dir / f"{stem}-{number}.log"
         return path
+
+
+@functools.cache
+def _text_of(module: ModuleType) -> str:
+    assert module.__file__ is not None
+    return Path(module.__file__).read_text()
 
 
 @dataclass(frozen=True)

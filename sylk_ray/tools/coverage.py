@@ -10,8 +10,6 @@ What runs in a process that is ended by a signal, or has another environment, is
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import re
 import time
 from collections.abc import Collection, Mapping
@@ -22,9 +20,7 @@ import msgspec
 from msgspec import Meta
 
 from sylk_ray.errors import SylkError
-from sylk_ray.programs import run_program
 from sylk_ray.tools import covered
-from sylk_ray.tools.confinement import raise_for_start
 from sylk_ray.tools.context import ToolContext, ending_with
 
 ENVIRONMENT = "COVERAGE_PROCESS_START"
@@ -94,13 +90,9 @@ class Measurement:
             "absent": ABSENT,
         }
         try:
-            program = await asyncio.to_thread(self._context.confined, (_program(),), python=True)
-            done = await run_program(
-                program, cwd=self._context.worktree, env={}, stdin=msgspec.json.encode(given), limit_s=PATIENCE_S
-            )
-            said = done.stderr.decode("utf-8", "replace")
-            raise_for_start(done.returncode, said, "python")
+            done = await self._context.run_python(covered, msgspec.json.encode(given), limit_s=PATIENCE_S)
             if done.returncode != 0:
+                said = done.stderr.decode("utf-8", "replace")
                 return Coverage(unknown=f"what the tests left could not be read{ending_with(said)}")
             return msgspec.json.decode(done.stdout, type=Coverage)
         except (SylkError, TimeoutError, OSError, ValueError) as problem:
@@ -162,8 +154,3 @@ def _settings(changed: Lines, worktree: Path, folder: Path) -> str:
         "patch = _exit\n"  # processes that are forked end so
         "disable_warnings = trace-changed\n"
     )
-
-
-@functools.cache
-def _program() -> str:
-    return Path(covered.__file__).read_text()
