@@ -145,7 +145,7 @@ def _as_pattern(path: str) -> str:
 
 def _settings(changed: Lines, worktree: Path, folder: Path) -> str:
     places = (_as_pattern(str(worktree / path)) for path in changed)
-    copies = {f"*/{_as_pattern(covered.module_of(path))}": None for path in changed}
+    copies = {f"*/*-packages/{_as_pattern(end)}": None for path in changed for end in covered.ends_of(path)}
     names = [f"*/{covered.PYTEST}", *places, *copies]
     files = "\n".join(f"    {name}" for name in names)
     data = str(folder / "data").replace("$", "$$")

@@ -116,8 +116,9 @@ def lcov(text: str) -> "dict[str, dict[int, int]]":
     return found
 
 
-def lines_of(file: Path) -> "dict[str, set[int]]":
-    """The lines that ran, by the path of their file, of a data file of coverage.py. What is none has none."""
+def lines_of(file: Path) -> "dict[str, set[int]] | None":
+    """The lines that ran, by the path of their file, of a data file of coverage.py; None for what is none, as whoever
+    was ended while writing it has left."""
     found: dict[str, set[int]] = {}
     try:
         database = sqlite3.connect(file)
@@ -128,7 +129,7 @@ def lines_of(file: Path) -> "dict[str, set[int]]":
         for name, *jump in database.execute("SELECT path, fromno, tono FROM file JOIN arc ON file.id = file_id"):
             found[name].update(jump)
     except (sqlite3.Error, OSError, TypeError, ValueError):
-        pass  # whoever wrote it was ended meanwhile
+        return None
     return found
 
 
@@ -154,15 +155,17 @@ def found_of(asked: "dict[str, Any]") -> "dict[str, Any]":
 def _measured(root: Path, changed: "dict[str, frozenset[int]]", asked: "dict[str, Any]") -> "tuple[Found, str]":
     """By path the statements of what has changed and the lines that were run; and of what that is not known."""
     ours, theirs = dict[str, set[int]](), dict[str, set[int]]()
-    _read_data(ours, root, Path(asked["folder"]).glob("data.*"))
-    _read_data(theirs, root, _left(root, asked["since"]))
+    read = [
+        _read_data(ours, root, Path(asked["folder"]).glob("data.*")),
+        _read_data(theirs, root, _left(root, asked["since"])),
+    ]
     if not ours and not theirs:
         return {}, asked["absent"]
     themselves = asked["themselves"] or (asked["pytest"] and not any(path.endswith(PYTEST) for path in ours))
     if themselves and not theirs:
         return {}, "the tests measure themselves and left nothing that was found, or were ended before they could"
     found: Found = {}
-    unknown: list[str] = []
+    unknown = [] if all(read) else ["a process of the tests was ended before it could say what it ran"]
     for path in sorted(changed):
         run = ours.get(path, set()) | theirs.get(path, set())
         if theirs and path not in theirs:
@@ -177,22 +180,27 @@ def _measured(root: Path, changed: "dict[str, frozenset[int]]", asked: "dict[str
     return found, "; ".join(unknown[:NAMED])
 
 
-def module_of(path: str) -> str:
-    """How a file ends of which this may be the source: its name, and the package that it is in."""
-    folders, _, name = path.rpartition("/")
-    package = folders.rpartition("/")[2]
-    return name if package in ("", "src", "lib") else f"{package}/{name}"
+def ends_of(path: str) -> "list[str]":
+    """What a file may be called where it is installed: ``a/b.py``, ``b.py``."""
+    parts = path.split("/")
+    return ["/".join(parts[at:]) for at in range(len(parts))]
 
 
 def _is_copy(other: str, path: str) -> bool:
-    return other.startswith("..") and f"/{other}".endswith(f"/{module_of(path)}")
+    _, installed, name = other.rpartition("-packages/")
+    return bool(installed) and name in ends_of(path)
 
 
-def _read_data(run: "dict[str, set[int]]", root: Path, files: "Iterable[Path]") -> None:
+def _read_data(run: "dict[str, set[int]]", root: Path, files: "Iterable[Path]") -> bool:
+    """Whether all of them could be read."""
+    whole = True
     for file in files:
-        for name, lines in lines_of(file).items():
+        lines_by_name = lines_of(file)
+        whole = whole and lines_by_name is not None
+        for name, lines in (lines_by_name or {}).items():
             # One that is relative was seen from where the tests were, and have left it.
             run.setdefault(os.path.relpath(file.parent / name, root), set()).update(lines)
+    return whole
 
 
 def _left(root: Path, since: int) -> "Iterator[Path]":

@@ -63,6 +63,15 @@ def shop(worktree: Path) -> Path:
     return worktree
 
 
+@pytest.fixture
+def with_sub(shop: Path) -> Path:
+    """With another package, whose test does nothing."""
+    (shop / "sub").mkdir()
+    (shop / "sub/__init__.py").touch()
+    (shop / "sub/test_none.py").write_text("def test_none():\n    pass\n")
+    return shop
+
+
 async def measured(context: ToolContext, changed: dict[str, range], run: str = PYTEST, **more: object) -> Coverage:
     report = await run_tests(Testing.model_validate({"run": run, **more}), context, changed)
     assert report.passed, report.output
@@ -105,11 +114,8 @@ BESIDE = f"{PYTHON} -m coverage run --branch"
         f"sh -c 'cd sub; {BESIDE} ../test_as_program.py'",
     ],
 )
-async def test_however_the_tests_are_started(context: ToolContext, shop: Path, run: str) -> None:
-    (shop / "sub").mkdir()
-    (shop / "test_as_program.py").write_text(f"{TESTS}\nif __name__ == '__main__':\n    test_total()\n")
-
-    (shop / "sub/test_none.py").write_text("def test_none():\n    pass\n")
+async def test_however_the_tests_are_started(context: ToolContext, with_sub: Path, run: str) -> None:
+    (with_sub / "test_as_program.py").write_text(f"{TESTS}\nif __name__ == '__main__':\n    test_total()\n")
 
     found = await measured(context, {"shop.py": ALL}, run)
 
@@ -126,18 +132,14 @@ async def test_however_the_tests_are_started(context: ToolContext, shop: Path, r
         f"{PYTHON} -c 'import shop, os; shop.total([1]); os.kill(os.getpid(), 9)'; true",
     ],
 )
-async def test_what_is_not_known_is_not_said_to_be_untested(context: ToolContext, shop: Path, run: str) -> None:
-    (shop / "sub").mkdir()
-    (shop / "sub/__init__.py").touch()
-    (shop / "sub/test_none.py").write_text("def test_none():\n    pass\n")
-
+async def test_what_is_not_known_is_not_said_to_be_untested(context: ToolContext, with_sub: Path, run: str) -> None:
     found = await measured(context, {"shop.py": ALL}, run)
 
     assert (found.statements, bool(found.unknown)) == (0, True)
 
 
 async def test_an_installed_copy_is_not_the_change(context: ToolContext, shop: Path) -> None:
-    site = shop.parent / "private/site"
+    site = shop.parent / "private/site-packages"
     site.mkdir()
     (shop / "shop.py").rename(site / "shop.py")
     (shop / "src").mkdir()
@@ -145,7 +147,7 @@ async def test_an_installed_copy_is_not_the_change(context: ToolContext, shop: P
 
     found = await measured(context, {"src/shop.py": ALL}, f"PYTHONPATH={site} {PYTEST}")
 
-    assert (found.statements, found.unknown) == (0, "src/shop.py was run as ../private/site/shop.py")
+    assert (found.statements, found.unknown) == (0, "src/shop.py was run as ../private/site-packages/shop.py")
 
 
 async def test_a_disk_that_is_full_fails_no_test(context: ToolContext, shop: Path, monkeypatch: Any) -> None:
@@ -200,6 +202,20 @@ async def test_a_folder_and_a_file_with_characters_of_patterns(make_context: Mak
     found = await measured(make_context(private_dir=odd), {f"{package.name}/größe.py": ALL})
 
     assert (found.statements, found.run) == (9, 6)
+
+
+async def test_a_process_that_is_ended_while_it_writes_is_told_of(context: ToolContext, shop: Path) -> None:
+    (shop / "test_cut.py").write_text(
+        "import os, pathlib\n"
+        "def test_cut():\n"
+        "    pathlib.Path(os.environ['COVERAGE_PROCESS_START']).with_name('data.cut').write_text('SQLite')\n"
+    )
+
+    found = await measured(context, {"shop.py": ALL})
+
+    assert found == Coverage(
+        9, 6, {"shop.py": [13, 14, 17]}, "a process of the tests was ended before it could say what it ran"
+    )
 
 
 async def test_a_file_that_no_test_imports_has_not_been_run(context: ToolContext, shop: Path) -> None:
