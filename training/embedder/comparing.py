@@ -21,7 +21,7 @@ WORDS, MEANING = 0.3, 1.0
 
 def ways(model: Path) -> dict[str, Callable[[Asked], Similar]]:
     """How alike questions and documents are, [questions, documents], to each of those that are compared."""
-    found: dict[str, Callable[[Asked], Similar]] = {"BM25": by_words, "ours": _ours(model)}
+    found: dict[str, Callable[[Asked], Similar]] = {"BM25": by_words, "ours": by_meaning(StaticEmbedder(model))}
     if theirs := _of_minilm():
         found["MiniLM int8"] = theirs
     if general := _of_wordllama():
@@ -71,8 +71,8 @@ def _items(vector: Sparse) -> list[tuple[int, float]]:
     return list(zip(vector.indices.tolist(), vector.values.tolist(), strict=True))
 
 
-def _ours(model: Path) -> Callable[[Asked], Similar]:
-    embedder = StaticEmbedder(model)
+def by_meaning(embedder: StaticEmbedder) -> Callable[[Asked], Similar]:
+    """The cosine, [questions, documents]."""
 
     def similar(asked: Asked) -> Similar:
         questions = np.stack([embedder.embed_query(question) for question in asked.questions])

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from sylk_ray.knowledge.embedding import StaticEmbedder
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import preparing
+from training.embedder.comparing import by_meaning
 from training.embedder.measuring import Asked, development, score
 from training.embedder.packages import packages
 from training.embedder.preparing import LANGUAGES, Training
@@ -87,15 +88,10 @@ def _of(parts: Parts, recipe: Recipe) -> Make:
         with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
             file.write(as_file(learned, parts.words, {}))
             file.flush()
-            embedder = StaticEmbedder(Path(file.name))
-            return {asked.language: _mrr(embedder, asked) for asked in sets}
+            similar = by_meaning(StaticEmbedder(Path(file.name)))
+            return {asked.language: score(similar(asked)).mrr for asked in sets}
 
     return measured
-
-
-def _mrr(embedder: StaticEmbedder, asked: Asked) -> float:
-    questions = np.stack([embedder.embed_query(question) for question in asked.questions])
-    return score(questions @ embedder.embed(asked.documents).T).mrr
 
 
 def _with_words(whole: Parts, size: int, cache: Path) -> Parts:
