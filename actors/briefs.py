@@ -12,7 +12,6 @@ from sylk_ray.jobs import Job
 from sylk_ray.pipelines.brief import CHECKS, Assignment, Brief, Check
 from sylk_ray.pipelines.messages import PipelineResult
 from sylk_ray.sessions import JobRecord
-from sylk_ray.sessions.records import Override
 
 
 def brief_of_task(
@@ -20,12 +19,11 @@ def brief_of_task(
     record: JobRecord,
     start: Start,
     waived: tuple[Check, ...] = (),
-    overridden: tuple[Override, ...] = (),
     said: tuple[str, ...] = (),
     reworded: str | None = None,
 ) -> Brief:
-    """For one attempt of a task, which passes without the checks that are ``waived`` and with the issues that are
-    ``overridden``; a person has ``said`` that, and the Architect has ``reworded`` what is asked for the attempt."""
+    """For one attempt of a task, which passes without the checks that are ``waived``; a person has ``said`` that, and
+    the Architect has ``reworded`` what is asked for the attempt."""
     name = start.node.name
     task = job.tasks[name]
     assignment = Assignment(
@@ -46,7 +44,7 @@ def brief_of_task(
     brief = _brief(
         job, record, name, assignment, start.attempt, start.parent_results, max_loops=max_loops, lane=task.lane
     )
-    return msgspec.structs.replace(brief, waived=waived, overridden=overridden, said=said)
+    return msgspec.structs.replace(brief, waived=waived, overridden=tuple(record.tasks[name].overridden), said=said)
 
 
 def brief_of_checks(
@@ -54,7 +52,6 @@ def brief_of_checks(
     record: JobRecord,
     attempt: int,
     waived: tuple[Check, ...] = (),
-    overridden: tuple[Override, ...] = (),
 ) -> Brief:
     """For the checks of the whole branch at the job's end (its ``finally``)."""
     finale = job.finally_
@@ -67,6 +64,9 @@ def brief_of_checks(
         thinking=job.thinking,
     )
     brief = _brief(job, record, CHECKS, assignment, attempt, {}, max_loops=0, lane=Lane.HIGH)
+    # What was accepted of any task is on the branch.
+    accepted = [*record.tasks.values(), *([record.checks] if record.checks else [])]
+    overridden = tuple(each for task in accepted for each in task.overridden)
     return msgspec.structs.replace(brief, waived=waived, overridden=overridden)
 
 

@@ -40,8 +40,7 @@ class Inspector(Checker):
             issues = await self.work(brief, self._inspect(brief, message, ctx))
         except Waived:
             await self.tell_waived(brief, ctx)
-            await bus.to_pipeline(InspectorDone(brief.attempt, loops))
-            await bus.to_tester(Test(brief, work, loops))
+            await self._pass_on(message, bus)
             return
         overridden = await self._overridden(brief, ctx) if issues else ()
         accepted = {each.issue for each in overridden}.intersection(issue.id for issue in issues)
@@ -55,8 +54,7 @@ class Inspector(Checker):
             overridden=[str(each) for each in overridden if each.issue in accepted],
         )
         if not errors:
-            await bus.to_pipeline(InspectorDone(brief.attempt, loops))
-            await bus.to_tester(Test(brief, work, loops))
+            await self._pass_on(message, bus)
             return
         feedback = Feedback("inspector", loops.inspector + 1, _text(errors), issues=errors[:MOST_ISSUES])
         if may_send_back(loops, "inspector", brief.feedback_loops):
@@ -65,6 +63,10 @@ class Inspector(Checker):
             await bus.to_engineer(SendBack(brief, work, loops, feedback))
         else:
             await bus.to_pipeline(InspectorDone(brief.attempt, loops, feedback, final=True, work=work))
+
+    async def _pass_on(self, message: Inspect, bus: PipelineBus) -> None:
+        await bus.to_pipeline(InspectorDone(message.brief.attempt, message.loops))
+        await bus.to_tester(Test(message.brief, message.work, message.loops))
 
     async def _inspect(self, brief: Brief, message: Inspect, ctx: Context) -> Sequence[Issue]:
         issues = await self._by_tools(brief, message, ctx)

@@ -459,10 +459,8 @@ class Orchestrator(TokenDesk):
         self.state.admitted.add(key)
         handoff = self._inherited(*key)
         if task == CHECKS:
-            # What was accepted of any task is on the branch.
-            overridden = tuple(each for accepted in self.state.overridden.values() for each in accepted)
             waived = self.state.waived.get(CHECKS, ())
-            brief = brief_of_checks(self._job, self._ledger.record, message.attempt, waived, overridden)
+            brief = brief_of_checks(self._job, self._ledger.record, message.attempt, waived)
         else:
             self._scheduler.node_began(task, message.attempt, ctx.clock.now())
             start = next(each for each in self._scheduler.in_flight() if each.node.name == task)
@@ -472,7 +470,6 @@ class Orchestrator(TokenDesk):
                 self._ledger.record,
                 start,
                 self.state.waived.get(task, ()),
-                self.state.overridden.get(task, ()),
                 self.state.prompted.get(task, ()),
                 handoff.engineer.prompt if handoff is not None else None,
             )

@@ -10,7 +10,7 @@ from sylk_ray.jobs import Adjustment
 from sylk_ray.pipelines.brief import Check
 from sylk_ray.pipelines.handoff import PipelineHandoff
 from sylk_ray.sessions import JobRecord
-from sylk_ray.sessions.records import ErrorRecord, Override, TaskRecord
+from sylk_ray.sessions.records import ErrorRecord, TaskRecord
 
 
 class TaskEntry(msgspec.Struct, frozen=True):
@@ -87,8 +87,6 @@ class OrchestratorState(msgspec.Struct):
     """The attempts that FairShare has let in and that have not ended."""
     waived: dict[str, tuple[Check, ...]] = {}
     """The checks that a person has let tasks pass without."""
-    overridden: dict[str, tuple[Override, ...]] = {}
-    """The issues that a person has let tasks pass with."""
     prompted: dict[str, tuple[str, ...]] = {}
     """What a person has told tasks' Engineers."""
     helps: dict[Question, Help] = {}

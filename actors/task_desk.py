@@ -143,16 +143,14 @@ class TaskDesk(Conversant[OrchestratorState]):
             raise Refused(TaskOver(f"{name} has ended: it is {record.state}", hint="see `sylk jobs`"))
         override = msgspec.structs.replace(message.override, reason=one_line(message.override.reason))
         data = {"task": name, "issue": override.issue}
-        before = self.state.overridden.get(name, ())
-        if any(each.issue == override.issue for each in before):
+        if any(each.issue == override.issue for each in record.overridden):
             return Heard(f"{override.issue} is accepted for {name} already", data)
-        after = (*before, override)
-        self.state.overridden = {**self.state.overridden, name: after}
         await self._told(name, "override", str(override), ctx)
-        if name != CHECKS:
-            self._ledger.task(name, overridden=list(after))
-        elif self._ledger.record.checks is not None:
-            self._ledger.checks(CHECKS, ctx.clock.now(), overridden=list(after))
+        overridden = [*record.overridden, override]
+        if name == CHECKS:
+            self._ledger.checks(CHECKS, ctx.clock.now(), overridden=overridden)
+        else:
+            self._ledger.task(name, overridden=overridden)
         if (name, record.attempts) in self.state.admitted:
             await ctx.tell(ctx.address.beside("pipeline", name), Overrule(record.attempts, override))
         if name != CHECKS and "engineer" in self._job.tasks[name].thinks:

@@ -301,6 +301,7 @@ async def test_work_passes_with_an_issue_that_a_person_accepts(host, brief, work
     accepted = msgspec.structs.replace(complaining(brief, "odd"), overridden=(override_of("odd"),))
     await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(accepted), timeout=5)
     await until_heard(MergeWork)
+    assert not any(isinstance(each, PipelineFailed) for each in Recorder.heard)
 
 
 async def test_one_issue_that_is_accepted_does_not_excuse_another(host, brief, workspace):
