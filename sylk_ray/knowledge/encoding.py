@@ -9,13 +9,13 @@ import numpy as np
 
 from sylk_ray.knowledge.embedding import Embedder, EmbedderUnavailable
 from sylk_ray.knowledge.gate.keys import keys_of
-from sylk_ray.knowledge.lexical import weighted
+from sylk_ray.knowledge.lexical import document_vectors
 from sylk_ray.knowledge.model import Node
 from sylk_ray.knowledge.store.outbox import VectorRow
+from sylk_ray.knowledge.tokens import tokens_of
 from sylk_ray.knowledge.vectors import Point, Sparse
 from sylk_ray.knowledge.vectors.conditions import BOOL_FIELDS, KEYWORD_FIELDS
 from sylk_ray.knowledge.vectors.model import Payload
-from sylk_ray.knowledge.words import terms
 
 ALSO_MEANT = "meant"
 """In a node's metadata: words that count for what it means, and that it is not found by."""
@@ -65,16 +65,13 @@ class Prepared(msgspec.Struct, frozen=True):
 
 def encode(nodes: Sequence[Node], embedder: Embedder | None) -> Encoded:
     """Without an embedder by words alone. Raises EmbedderUnavailable."""
-    texts = [text_of(node) for node in nodes]
-    dense = _dense([meaning_of(node) for node in nodes], embedder) if embedder else [b""] * len(texts)
-    rows: list[VectorRow] = []
-    keys: set[int] = set()
-    for node, text, row in zip(nodes, texts, dense, strict=True):
-        found = terms(text)
-        words = weighted(found)
-        keys |= keys_of(found)
-        rows.append(VectorRow(0, row, words.indices.tobytes(), words.values.tobytes(), dict(payload_of(node))))
-    return Encoded(rows, keys)
+    dense = _dense([meaning_of(node) for node in nodes], embedder) if embedder else [b""] * len(nodes)
+    tokens = tokens_of([text_of(node) for node in nodes])
+    rows = [
+        VectorRow(0, row, words.indices.tobytes(), words.values.tobytes(), dict(payload_of(node)))
+        for node, row, words in zip(nodes, dense, document_vectors(tokens), strict=True)
+    ]
+    return Encoded(rows, keys_of(tokens))
 
 
 def _dense(texts: Sequence[str], embedder: Embedder) -> list[bytes]:

@@ -8,13 +8,13 @@ come and go.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from sylk_ray.knowledge.tokens import Expansion, Tokens, tokens_of
 from sylk_ray.knowledge.vectors import Sparse
-from sylk_ray.knowledge.words import Terms, asked_words, terms, word_number
+from sylk_ray.knowledge.words import asked_words, word_number, word_numbers
 
 K1 = 1.2
 """How soon saying a word again stops to count."""
@@ -22,34 +22,34 @@ B = 0.75
 """How much a long document is discounted."""
 TYPICAL_LENGTH = 180.0
 """Words of a document of code, each identifier counted with its parts."""
+_HALF = np.uint64(32)
+_WORDS = Expansion(word_numbers, np.uint64)
+
+
+def document_vectors(tokens: Tokens) -> list[Sparse]:
+    """The weights of documents' words. A word's dimension is the lower 32 bits of its number."""
+    spread = _WORDS.of(tokens)
+    # Text and dimension in one number each: in order, the same words of a text are next to each other.
+    keys = spread.texts.astype(np.uint64) << _HALF | spread.values.astype(np.uint32)
+    keys.sort()
+    new = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+    times = np.diff(new, append=len(keys)).astype(np.float64)
+    texts = (keys[new] >> _HALF).astype(np.int64)
+    norms = K1 * (1 - B + B * np.diff(spread.starts) / TYPICAL_LENGTH)
+    weights = (times * (K1 + 1) / (times + norms[texts])).astype(np.float32)
+    dimensions = keys[new].astype(np.uint32)
+    cuts = np.searchsorted(new, spread.starts).tolist()
+    return [Sparse(dimensions[start:end], weights[start:end]) for start, end in pairwise(cuts)]
 
 
 def document_vector(text: str) -> Sparse:
-    """The weights of a document's words."""
-    return weighted(terms(text))
-
-
-def weighted(found: Terms) -> Sparse:
-    """The weights of a document's words that were counted already."""
-    times = np.fromiter(found.words.values(), np.float64, len(found.words))
-    norm = K1 * (1 - B + B * times.sum() / TYPICAL_LENGTH)
-    return _sparse(found.words, (times * (K1 + 1) / (times + norm)).astype(np.float32))
+    """The weights of one document's words."""
+    return document_vectors(tokens_of([text]))[0]
 
 
 def query_vector(text: str) -> Sparse | None:
     """One for each word of a question; None for one without words."""
-    asked = [word_number(word) for word in asked_words(text)]
-    return _sparse(asked, np.ones(len(asked), np.float32)) if asked else None
-
-
-def _sparse(words: Collection[int], weights: npt.NDArray[np.float32]) -> Sparse:
-    """A word's dimension is the lower 32 bits of its number."""
-    dimensions = np.fromiter(words, np.uint64, len(words)).astype(np.uint32)
-    ordered = np.argsort(dimensions, kind="stable")
-    dimensions, weights = dimensions[ordered], weights[ordered]
-    same = dimensions[1:] == dimensions[:-1]
-    if same.any():
-        # Two words of one dimension are one word: once in four thousand million pairs.
-        first = np.flatnonzero(np.concatenate([[True], ~same]))
-        return Sparse(dimensions[first], np.maximum.reduceat(weights, first))
-    return Sparse(dimensions, weights)
+    asked = {word_number(word) & 0xFFFFFFFF for word in asked_words(text)}
+    if not asked:
+        return None
+    return Sparse(np.asarray(sorted(asked), np.uint32), np.ones(len(asked), np.float32))

@@ -13,7 +13,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
 
 import Stemmer
 import xxhash
@@ -28,9 +27,6 @@ LONGEST = 64
 REMEMBERED = 200_000
 """Identifiers whose words are kept, some 40 MB at most."""
 
-LATELY = 1024
-"""Texts whose identifiers are kept: more than are embedded together."""
-
 _SAYING_NOTHING = (
     "a an and are as at be been but by can could did do does done for from had has have how i if in into is it its"
     " may me my no not of on or our should so some such than that the their them then there these they this those to"
@@ -42,27 +38,12 @@ STOP_WORDS = frozenset(_SAYING_NOTHING.split())
 _stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
-class Terms(NamedTuple):
-    """What a text is found by, in numbers."""
-
-    words: dict[int, int]
-    """How often each word occurs."""
-    names: set[int]
-    """Its identifiers as written, but for their case."""
-
-
 def identifiers(text: str) -> list[str]:
     """The identifiers, plain words and numbers of a text, in order, as written but for what NFKC makes the same."""
     if text.isascii():
         # Three times as fast as the pattern, and the same.
         return text.translate(_SPACED).split()
     return _IDENTIFIER.findall(unicodedata.normalize("NFKC", text))
-
-
-@lru_cache(maxsize=LATELY)
-def counted_identifiers(text: str) -> Counter[str]:
-    """How often each identifier occurs. Not to be changed: a text is counted once for all who ask for it in a row."""
-    return Counter(identifiers(text))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -83,22 +64,10 @@ def words_of(identifier: str) -> tuple[str, ...]:
 def words(text: str) -> Counter[str]:
     """How often each word occurs in a text."""
     counted: Counter[str] = Counter()
-    for identifier, times in counted_identifiers(text).items():
+    for identifier, times in Counter(identifiers(text)).items():
         for word in words_of(identifier):
             counted[word] += times
     return counted
-
-
-def terms(text: str) -> Terms:
-    """As ``words``, in numbers, with the identifiers themselves."""
-    counted: dict[int, int] = {}
-    names: set[int] = set()
-    for identifier, times in counted_identifiers(text).items():
-        name, found = _numbers_of(identifier)
-        names.add(name)
-        for number in found:
-            counted[number] = counted.get(number, 0) + times
-    return Terms(counted, names)
 
 
 def asked_words(text: str) -> list[str]:
@@ -123,9 +92,9 @@ def name_number(identifier: str) -> int:
     return xxhash.xxh3_64_intdigest(f"={identifier.lower()}".encode())
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _numbers_of(identifier: str) -> tuple[int, tuple[int, ...]]:
-    return name_number(identifier), tuple(map(word_number, words_of(identifier)))
+def word_numbers(identifier: str) -> tuple[int, ...]:
+    """Of an identifier's words."""
+    return tuple(map(word_number, words_of(identifier)))
 
 
 def _with_parts(identifier: str) -> list[tuple[str, str]]:

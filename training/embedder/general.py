@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sylk_ray.knowledge.words import counted_identifiers, pieces
+from sylk_ray.knowledge.words import identifiers, pieces
 
 _VECTORS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -39,10 +39,7 @@ class General:
         """Questions and documents alike."""
         rows = np.zeros((len(texts), self._vectors.shape[1]), np.float32)
         for row, text in zip(rows, texts, strict=True):
-            counted: Counter[str] = Counter()
-            for identifier, times in counted_identifiers(text).items():
-                for word in pieces(identifier):
-                    counted[word] += times
+            counted = Counter(word for identifier in identifiers(text) for word in pieces(identifier))
             for word, found in zip(
                 counted, self._tokenizer.encode_batch(list(counted), add_special_tokens=False), strict=True
             ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
-from sylk_ray.knowledge.words import counted_identifiers
+from sylk_ray.knowledge.words import identifiers
 
 MOST = 224
 """Different words of a document that training looks at."""
@@ -26,11 +27,7 @@ class Bags(NamedTuple):
 
 def counted_rows(text: str, vocabulary: Vocabulary) -> dict[int, int]:
     """How often each row's word is in a text, in the order in which they come first."""
-    found: dict[int, int] = {}
-    for identifier, times in counted_identifiers(text).items():
-        for row in vocabulary.rows_of(identifier):
-            found[row] = found.get(row, 0) + times
-    return found
+    return Counter(row for identifier in identifiers(text) for row in vocabulary.rows_of(identifier))
 
 
 def bags(texts: Iterable[str], vocabulary: Vocabulary) -> Bags:

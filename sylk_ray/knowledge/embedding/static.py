@@ -11,9 +11,11 @@ adds up.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +24,15 @@ from sylk_ray.knowledge.embedding.embedder import Vectors
 from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, ModelFile, name_of, open_model
 from sylk_ray.knowledge.embedding.places import place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
-from sylk_ray.knowledge.words import counted_identifiers
+from sylk_ray.knowledge.tokens import Expansion, Numbers, Spread, tokens_of
+from sylk_ray.knowledge.words import identifiers
 
 MOST = 4096
 """Different words of a text that are looked at, and times of one that are counted."""
+TOGETHER = 256
+"""Texts whose words are looked up together."""
+SUMMED = 32
+"""Texts whose words' vectors are added up together."""
 _SUM = 1 << 17
 """What the weights of a text add up to at most: times 127, it is below 2^24."""
 _ROOTS = np.floor(np.sqrt(np.arange(MOST + 1)) * 256).astype(np.int64)
@@ -53,32 +60,21 @@ class StaticEmbedder:
         """Vectors of documents, one a row; a text without words is a row of zeros. Raises EmbedderUnavailable."""
         model = self._model
         rows = np.zeros((len(texts), model.vectors.shape[1]), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            found, times = self._counted(text)
-            if len(found):
-                weights = model.of_documents[found] * _ROOTS[times] * model.places[_PLACES[: len(found)]]
-                _sum(weights, model.vectors[found], row)
+        for start in range(0, len(texts), TOGETHER):
+            found = _counted(self._rows.of(tokens_of(texts[start : start + TOGETHER])))
+            places = _PLACES[np.arange(len(found.rows)) - found.starts[found.texts]]
+            weights = model.of_documents[found.rows] * _ROOTS[found.times] * model.places[places]
+            _sum(weights, found, model.vectors, rows[start : start + TOGETHER])
         return rows
 
     def embed_query(self, text: str) -> Vectors:
         """The vector of a question. Raises EmbedderUnavailable."""
         model = self._model
-        row = np.zeros(model.vectors.shape[1], np.float32)
-        found, times = self._counted(text)
-        if len(found):
-            _sum(model.of_questions[found] * _ROOTS[times], model.vectors[found], row)
-        return row
-
-    def _counted(self, text: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The words of a text as rows of the model in the order in which they come first, and how often each does."""
-        counts: dict[int, int] = {}
-        rows_of = self._vocabulary.rows_of
-        for identifier, times in counted_identifiers(text).items():
-            for row in rows_of(identifier):
-                counts[row] = counts.get(row, 0) + times
+        counts = Counter(row for identifier in identifiers(text) for row in self._vocabulary.rows_of(identifier))
         some = min(len(counts), MOST)
         found = np.fromiter(counts.keys(), np.int64, some)
-        return found, np.minimum(np.fromiter(counts.values(), np.int64, some), MOST)
+        weights = model.of_questions[found] * _ROOTS[np.minimum(np.fromiter(counts.values(), np.int64, some), MOST)]
+        return _unit(_shares(weights, weights.sum())[None] @ model.vectors[found].astype(np.float32))[0]
 
     @cached_property
     def _model(self) -> ModelFile:
@@ -88,12 +84,65 @@ class StaticEmbedder:
     def _vocabulary(self) -> Vocabulary:
         return Vocabulary(self._model.words())
 
+    @cached_property
+    def _rows(self) -> Expansion:
+        return Expansion(self._vocabulary.rows_of)
 
-def _sum(weights: npt.NDArray[np.int64], vectors: npt.NDArray[np.int8], row: Vectors) -> None:
-    """The weighted sum, of length 1, into a row."""
-    shares = (weights * _SUM // max(int(weights.sum()), 1)).astype(np.float32)
-    summed = (shares @ vectors.astype(np.float32)).astype(np.int64)
-    # Whole numbers up to here, and the root and the division are exact to the last bit by IEEE 754.
-    length = np.sqrt(np.float64(np.dot(summed, summed)))
-    if length:
-        row[:] = summed / length
+
+class _Counted(NamedTuple):
+    """The different words of texts: those of the text n are ``[starts[n]:starts[n + 1]]``, as they come first."""
+
+    rows: Numbers
+    """Of the model."""
+    times: Numbers
+    """How often each is there."""
+    texts: Numbers
+    starts: Numbers
+
+
+def _counted(spread: Spread) -> _Counted:
+    texts, total = spread.texts, len(spread.values)
+    rows = spread.values.astype(np.int64, copy=False)
+    # Text, row and place in one number each: in order, the same words of a text are next to each other.
+    places, width = total.bit_length(), int(rows.max(initial=0)).bit_length()
+    keys = ((texts << width | rows) << places) | np.arange(total)
+    keys.sort()
+    words = keys >> places
+    new = np.flatnonzero(np.concatenate([[True], words[1:] != words[:-1]])[:total])
+    times = np.zeros(total, np.int64)
+    times[keys[new] & (1 << places) - 1] = np.diff(new, append=total)
+    first = np.flatnonzero(times)
+    starts = np.searchsorted(first, spread.starts)
+    if np.diff(starts).max(initial=0) > MOST:
+        first = first[np.arange(len(first)) - starts[texts[first]] < MOST]
+        starts = np.searchsorted(first, spread.starts)
+    return _Counted(rows[first], np.minimum(times[first], MOST), texts[first], starts)
+
+
+def _sum(weights: Numbers, found: _Counted, vectors: npt.NDArray[np.int8], rows: Vectors) -> None:
+    """The weighted sums, of length 1, into rows, one for each text."""
+    added = np.concatenate([[0], np.cumsum(weights)])
+    shares = _shares(weights, np.diff(added[found.starts])[found.texts])
+    column = np.zeros(len(vectors), np.int64)
+    seen = np.zeros(len(vectors), bool)
+    for start in range(0, len(rows), SUMMED):
+        some = rows[start : start + SUMMED]
+        its = slice(found.starts[start], found.starts[start + len(some)])
+        seen[found.rows[its]] = True
+        different = np.flatnonzero(seen)
+        seen[different] = False
+        column[different] = np.arange(len(different))
+        table = np.zeros((len(some), len(different)), np.float32)
+        table[found.texts[its] - start, column[found.rows[its]]] = shares[its]
+        some[:] = _unit(table @ vectors[different].astype(np.float32))
+
+
+def _shares(weights: Numbers, totals: Numbers | np.int64) -> Vectors:
+    return (weights * _SUM // np.maximum(totals, 1)).astype(np.float32)
+
+
+def _unit(summed: Vectors) -> Vectors:
+    """Rows of length 1, or of zeros: whole numbers up to here, and root and division are exact by IEEE 754."""
+    whole = summed.astype(np.int64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole).astype(np.float64))
+    return (whole / np.where(lengths, lengths, 1)[:, None]).astype(np.float32)

@@ -14,10 +14,13 @@ import functools
 import re
 
 import msgspec
+import numpy as np
 
-from sylk_ray.knowledge.words import Terms, asked_words, identifiers, name_number, says_nothing, terms, word_number
+from sylk_ray.knowledge.tokens import Expansion, Tokens, tokens_of
+from sylk_ray.knowledge.words import asked_words, identifiers, name_number, says_nothing, word_number, word_numbers
 
 _QUOTED = re.compile(r"\"([^\"]+)\"|`([^`]+)`")
+_KEYS = Expansion(lambda identifier: (name_number(identifier), *word_numbers(identifier)), np.uint64)
 
 
 class QueryKeys(msgspec.Struct, frozen=True):
@@ -32,14 +35,14 @@ class QueryKeys(msgspec.Struct, frozen=True):
         return not self.any and not self.exact
 
 
-def document_keys(text: str) -> set[int]:
-    """All keys that a query may ask of it."""
-    return keys_of(terms(text))
+def document_keys(*texts: str) -> set[int]:
+    """All keys that a query may ask of them."""
+    return keys_of(tokens_of(texts))
 
 
-def keys_of(found: Terms) -> set[int]:
-    """As ``document_keys``, of a text whose words were counted already."""
-    return found.names.union(found.words)
+def keys_of(tokens: Tokens) -> set[int]:
+    """As ``document_keys``, of texts whose identifiers were found already."""
+    return _KEYS.all_of(tokens)
 
 
 @functools.lru_cache(maxsize=1024)

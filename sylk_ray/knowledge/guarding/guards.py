@@ -162,10 +162,10 @@ class Guards:
         while some := nodes.embedded(self._database, domain, after=last):
             if self._closing.is_set():
                 raise _Closing
-            keys: set[int] = set()
-            for node in some:
-                keys |= document_keys(text_of(node))
-            yield keys, [(node.key, facets_of(node.scope, payload_of(node))) for node in some]
+            yield (
+                document_keys(*map(text_of, some)),
+                [(node.key, facets_of(node.scope, payload_of(node))) for node in some],
+            )
             last = some[-1].key
 
     def _numbers(self, domain: Domain, guard: Guard) -> GuardNumbers:

@@ -11,11 +11,7 @@ from sylk_ray.knowledge.words import (
     LONGEST,
     STOP_WORDS,
     asked_words,
-    identifiers,
-    name_number,
     pieces,
-    terms,
-    word_number,
     words,
     words_of,
 )
@@ -54,13 +50,6 @@ def test_of_a_writing_without_spaces_each_character_is_a_word() -> None:
 
 def test_what_unicode_writes_in_two_ways_is_one_word() -> None:
     assert words("\uff50\uff41rse") == words("parse")
-
-
-@given(st.text(max_size=200))
-def test_the_numbers_of_a_text_are_those_of_its_words_and_identifiers(text: str) -> None:
-    found = terms(text)
-    assert found.words == {word_number(word): times for word, times in words(text).items()}
-    assert found.names == {name_number(each) for each in identifiers(text)}
 
 
 @pytest.mark.parametrize(("one", "other"), [("parsing", "parse"), ("requests", "Request"), ("retries", "retry")])
