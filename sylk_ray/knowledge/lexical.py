@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from sylk_ray.knowledge.tokens import Expansion, Tokens, tokens_of
+from sylk_ray.knowledge.tokens import WORDS, Tokens, tokens_of
 from sylk_ray.knowledge.vectors import Sparse
-from sylk_ray.knowledge.words import asked_words, word_number, word_numbers
+from sylk_ray.knowledge.words import asked_words, word_number
 
 K1 = 1.2
 """How soon saying a word again stops to count."""
@@ -23,12 +23,11 @@ B = 0.75
 TYPICAL_LENGTH = 180.0
 """Words of a document of code, each identifier counted with its parts."""
 _HALF = np.uint64(32)
-_WORDS = Expansion(word_numbers, np.uint64)
 
 
 def document_vectors(tokens: Tokens) -> list[Sparse]:
     """The weights of documents' words. A word's dimension is the lower 32 bits of its number."""
-    spread = _WORDS.of(tokens)
+    spread = WORDS.of(tokens)
     # Text and dimension in one number each: in order, the same words of a text are next to each other.
     keys = spread.texts.astype(np.uint64) << _HALF | spread.values.astype(np.uint32)
     keys.sort()

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from sylk_ray.knowledge.words import REMEMBERED, identifiers
+from sylk_ray.knowledge.words import REMEMBERED, identifiers, word_numbers
 
 Numbers = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
@@ -156,6 +156,8 @@ class Expansion:
             self._values = np.concatenate([self._values, flat])
 
 
+WORDS = Expansion(word_numbers, np.uint64)
+"""The numbers of identifiers' words: what BM25 and the gate go by."""
 _lately = Known()
 
 

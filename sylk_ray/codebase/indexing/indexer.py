@@ -164,11 +164,12 @@ class Indexer:
         embedder = self._base.embedder
         readers = Readers(self.selection.root, self.scope, embedder)
         with contextlib.closing(readers.read(paths, TOGETHER)) as batches:
-            for files in batches:
+            for batch in batches:
+                files = batch.files
                 searched = [node for file in files for node in file.searched]
                 named = [node for file in files for node in file.named]
                 rows = {node.id: row for file in files for node, row in zip(file.searched, file.rows, strict=False)}
-                prepared = Prepared(embedder.name, rows, {key for file in files for key in file.keys}) if rows else None
+                prepared = Prepared(embedder.name, rows, batch.keys) if rows else None
                 now = [file.outline for file in files]
                 with self._base.batch():
                     self._forget_what_is_gone([each.path for each in now], {node.id for node in (*searched, *named)})

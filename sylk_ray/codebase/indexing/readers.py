@@ -15,17 +15,18 @@ import sys
 import threading
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
-from sylk_ray.codebase.indexing.nodes import nodes_of
+from sylk_ray.codebase.indexing.nodes import FileNodes, nodes_of
 from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.texts import text_at
 from sylk_ray.knowledge import Node
 from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
-from sylk_ray.knowledge.encoding import encode
+from sylk_ray.knowledge.encoding import Encoded, encode
 from sylk_ray.knowledge.store.outbox import VectorRow
 
 MANY = 150
@@ -45,8 +46,14 @@ class FileRead(msgspec.Struct, frozen=True, gc=False):
     named: list[Node]
     rows: list[VectorRow]
     """Of ``searched``; none where they were not encoded."""
-    keys: list[int]
-    """What the gate must know of them."""
+
+
+class FilesRead(msgspec.Struct, frozen=True, gc=False):
+    """Files that were read together."""
+
+    files: list[FileRead]
+    keys: set[int] = set()
+    """What the gate must know of them; nothing where they were not encoded."""
 
 
 class _Batch(msgspec.Struct):
@@ -59,28 +66,30 @@ class _Batch(msgspec.Struct):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_batch = msgspec.msgpack.Decoder(_Batch).decode
-_decode_files = msgspec.msgpack.Decoder(list[FileRead]).decode
+_decode_files = msgspec.msgpack.Decoder(FilesRead).decode
 
 
 def read_files(
     root: Path, scope: str, paths: Sequence[str], embedder: Embedder | None = None, *, as_text: bool = False
-) -> list[FileRead]:
+) -> FilesRead:
     """The files that can be read, in order; encoded if there is an embedder."""
     from sylk_ray.codebase.reading import read
 
-    found: list[FileRead] = []
+    found: list[tuple[Outline, FileNodes]] = []
     for path in paths:
         text = text_at(root, path)
         if text is None:
             continue
         outline = read(path, text, "text" if as_text else None)
-        made = nodes_of(scope, outline, text)
-        rows, keys = list[VectorRow](), set[int]()
-        if embedder is not None:
-            encoded = encode(made.searched, embedder)
-            rows, keys = encoded.rows, encoded.keys
-        found.append(FileRead(outline, made.searched, made.named, rows, sorted(keys)))
-    return found
+        found.append((outline, nodes_of(scope, outline, text)))
+    encoded = Encoded([], set())
+    if embedder is not None:
+        encoded = encode([node for _, made in found for node in made.searched], embedder)
+    rows = iter(encoded.rows)
+    files = [
+        FileRead(outline, made.searched, made.named, list(islice(rows, len(made.searched)))) for outline, made in found
+    ]
+    return FilesRead(files, encoded.keys)
 
 
 class Readers:
@@ -93,7 +102,7 @@ class Readers:
         self._encodes = isinstance(embedder, StaticEmbedder)
         self._processes = max(1, (os.cpu_count() or 2) - 1) if processes is None else processes
 
-    def read(self, paths: Sequence[str], together: int) -> Generator[list[FileRead]]:
+    def read(self, paths: Sequence[str], together: int) -> Generator[FilesRead]:
         """Files in batches, in order. What was begun is ended when the iterator is closed."""
         batches = [list(paths[start : start + together]) for start in range(0, len(paths), together)]
         if len(paths) < MANY or not self._processes:
@@ -101,7 +110,7 @@ class Readers:
                 yield read_files(self._root, self._scope, batch)
             return
         with self._started() as readers, ThreadPoolExecutor(len(readers)) as threads:
-            waiting: list[Future[list[FileRead]]] = []
+            waiting: list[Future[FilesRead]] = []
             ahead = AHEAD * len(readers)
             for number, batch in enumerate(batches):
                 waiting.append(threads.submit(readers[number % len(readers)].read, batch))
@@ -129,18 +138,21 @@ class _Reader:
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
 
-    def read(self, paths: list[str]) -> list[FileRead]:
+    def read(self, paths: list[str]) -> FilesRead:
         """A batch; one by one, where reading them together ends the process."""
         with self._lock:
             found = self._ask(paths)
             if found is not None:
                 return found
-            return [each for path in paths for each in self._ask([path]) or self._ask([path], as_text=True) or []]
+            none = FilesRead([])
+            each = [self._ask([path]) or self._ask([path], as_text=True) or none for path in paths]
+            keys = {key for one in each for key in one.keys}
+            return FilesRead([file for one in each for file in one.files], keys)
 
-    def _ask(self, paths: list[str], *, as_text: bool = False) -> list[FileRead] | None:
+    def _ask(self, paths: list[str], *, as_text: bool = False) -> FilesRead | None:
         """None if the process has died of it."""
         if self._ended:
-            return []
+            return FilesRead([])
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -160,7 +172,12 @@ class _Reader:
                 [sys.executable, "-c", f"from {__name__} import main; main()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+                    # There are processes for the other processors already.
+                    "OPENBLAS_NUM_THREADS": "1",
+                },
                 start_new_session=True,
             )
         return self._process

@@ -16,11 +16,11 @@ import re
 import msgspec
 import numpy as np
 
-from sylk_ray.knowledge.tokens import Expansion, Tokens, tokens_of
-from sylk_ray.knowledge.words import asked_words, identifiers, name_number, says_nothing, word_number, word_numbers
+from sylk_ray.knowledge.tokens import WORDS, Expansion, Tokens, tokens_of
+from sylk_ray.knowledge.words import asked_words, identifiers, name_number, says_nothing, word_number
 
 _QUOTED = re.compile(r"\"([^\"]+)\"|`([^`]+)`")
-_KEYS = Expansion(lambda identifier: (name_number(identifier), *word_numbers(identifier)), np.uint64)
+_NAMES = Expansion(lambda identifier: (name_number(identifier),), np.uint64)
 
 
 class QueryKeys(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ def document_keys(*texts: str) -> set[int]:
 
 def keys_of(tokens: Tokens) -> set[int]:
     """As ``document_keys``, of texts whose identifiers were found already."""
-    return _KEYS.all_of(tokens)
+    return WORDS.all_of(tokens) | _NAMES.all_of(tokens)
 
 
 @functools.lru_cache(maxsize=1024)

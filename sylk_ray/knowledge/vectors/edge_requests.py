@@ -68,9 +68,10 @@ def upsert_of(points: list[Point]) -> engine.UpdateOperation:
     for each in points:
         vectors: Any = {}
         if each.dense is not None:
-            vectors[DENSE] = each.dense
+            # Lists are taken twice as fast as arrays.
+            vectors[DENSE] = each.dense.tolist()
         if each.sparse is not None:
-            vectors[SPARSE] = engine.SparseVector(each.sparse.indices, each.sparse.values)  # pyright: ignore[reportArgumentType]
+            vectors[SPARSE] = engine.SparseVector(each.sparse.indices.tolist(), each.sparse.values.tolist())
         made.append(engine.Point(each.key, vectors, _written(each.payload)))
     return engine.UpdateOperation.upsert_points(made)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 import numpy as np
@@ -26,7 +27,7 @@ def spelled(texts: list[str]) -> list[list[str]]:
 
 def numbered(identifier: str) -> list[int]:
     """n17 is 17; the identifiers of other tests are known as well."""
-    return [int(identifier[1:])] if identifier[1:].isdecimal() else []
+    return [int(identifier[1:])] if re.fullmatch(r"n\d{1,9}", identifier) else []
 
 
 @given(TEXTS)

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from sylk_ray.codebase.indexing import Indexer, readers
-from sylk_ray.codebase.indexing.readers import FileRead, Readers, read_files
+from sylk_ray.codebase.indexing.readers import FileRead, FilesRead, Readers, read_files
 from sylk_ray.knowledge import KnowledgeBase
 from sylk_ray.knowledge.embedding import StaticEmbedder
 from tests.unit.codebase.repository import FILES, write_repository
@@ -27,14 +27,14 @@ def _children() -> list[psutil.Process]:
 
 
 def _all(made: Readers, paths: list[str], together: int = 2) -> list[FileRead]:
-    return [file for batch in made.read(paths, together) for file in batch]
+    return [file for batch in made.read(paths, together) for file in batch.files]
 
 
 def test_processes_read_the_same_as_this_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "MANY", 1)
     embedder = StaticEmbedder()
     apart = _all(Readers(root, "s", embedder, processes=2), PATHS)
-    assert apart == read_files(root, "s", PATHS, embedder)
+    assert apart == read_files(root, "s", PATHS, embedder).files
     assert all(len(file.rows) == len(file.searched) for file in apart)
     assert _children() == []
 
@@ -54,10 +54,10 @@ def test_few_files_start_no_process(root: Path) -> None:
 def test_a_process_that_is_killed_loses_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "MANY", 1)
     batches = Readers(root, "s", StaticEmbedder(), processes=1).read(PATHS, 1)
-    found = next(batches)
+    found = next(batches).files
     [child] = _children()
     child.kill()
-    found += [file for batch in batches for file in batch]
+    found += [file for batch in batches for file in batch.files]
     assert [file.outline.path for file in found] == PATHS
 
 
@@ -74,7 +74,7 @@ def test_a_file_that_ends_its_reader_is_read_as_text(root: Path, monkeypatch: py
     monkeypatch.setattr(readers, "MANY", 1)
     asked = readers._Reader._ask  # noqa: SLF001
 
-    def deadly(self: readers._Reader, paths: list[str], *, as_text: bool = False) -> list[FileRead] | None:
+    def deadly(self: readers._Reader, paths: list[str], *, as_text: bool = False) -> FilesRead | None:
         if "jar/store.py" in paths and not as_text:
             self._running().kill()
         return asked(self, paths, as_text=as_text)
