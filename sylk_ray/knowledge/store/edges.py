@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
+from typing import Any
 
 import msgspec
 
@@ -15,6 +17,13 @@ _SELECT = (
     "SELECT edges.id, one.id, other.id, edges.type, weight, edges.metadata, edges.created_at"
     " FROM edges JOIN nodes one ON one.key = edges.source JOIN nodes other ON other.key = edges.target"
 )
+_INSERT = (
+    "INSERT INTO edges(source, target, type, weight, metadata, across, created_at) VALUES {}"
+    " ON CONFLICT(source, target, type) DO UPDATE SET weight = excluded.weight, metadata = excluded.metadata"
+    " RETURNING id, source, target, type"
+)
+TOGETHER = 256
+"""Edges that are stored by one statement."""
 _json = msgspec.json.Encoder()
 
 
@@ -48,29 +57,26 @@ def insert(database: Database, edges: Sequence[Edge], now: float) -> list[Joined
     """
     with database.transaction() as connection:
         ends = nodes.keys_of(database, {end for edge in edges for end in (edge.source, edge.target)})
-        made: list[Joined] = []
+        rows: list[tuple[Any, ...]] = []
         for edge in edges:
             for end in (edge.source, edge.target):
                 if end not in ends:
                     raise nodes.unknown(end)
             source, target = ends[edge.source], ends[edge.target]
             check_edge(edge.type, edge.weight, (edge.source, source[1]), (edge.target, target[1]))
-            number = connection.execute(
-                "INSERT INTO edges(source, target, type, weight, metadata, across, created_at)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(source, target, type)"
-                " DO UPDATE SET weight = excluded.weight, metadata = excluded.metadata RETURNING id",
-                (
-                    source[0],
-                    target[0],
-                    edge.type.value,
-                    edge.weight,
-                    _json.encode(edge.metadata).decode(),
-                    source[1:] != target[1:],
-                    now,
-                ),
-            ).fetchone()[0]
-            made.append(Joined(number, source[0], target[0], edge.type, edge.weight))
-    return made
+            metadata = _json.encode(edge.metadata).decode()
+            across = source[1:] != target[1:]
+            rows.append((source[0], target[0], edge.type.value, edge.weight, metadata, across, now))
+        numbers: dict[tuple[int, int, str], int] = {}
+        for start in range(0, len(rows), TOGETHER):
+            some = rows[start : start + TOGETHER]
+            places = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(some))
+            for number, *joined in connection.execute(_INSERT.format(places), list(chain.from_iterable(some))):
+                numbers[*joined] = number
+    return [
+        Joined(numbers[source, target, kind], source, target, edge.type, weight)
+        for edge, (source, target, kind, weight, *_) in zip(edges, rows, strict=True)
+    ]
 
 
 def delete(database: Database, numbers: Iterable[int]) -> list[int]:

@@ -163,6 +163,29 @@ def test_edges_are_asked_for_by_end_and_type(database: Database) -> None:
     assert edges.get(database, call.id) is None
 
 
+def test_many_edges_at_once_are_told_in_order_and_the_last_of_the_same_holds(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edges, "TOGETHER", 3)
+    _insert(database, *map(_node, "abcd"))
+    given = [
+        Edge(source=source, target=target, type=EdgeType.CALLS, weight=weight)
+        for source, target, weight in (
+            ("c", "d", 0.1),
+            ("a", "b", 0.2),
+            ("c", "d", 0.3),
+            ("b", "a", 0.4),
+            ("a", "b", 0.5),
+        )
+    ]
+    made = edges.insert(database, given, now=1.0)
+    stored = {
+        each.id: (each.source, each.target, each.weight) for name in "abcd" for each in edges.outgoing(database, name)
+    }
+    assert [stored[each.id][:2] for each in made] == [(each.source, each.target) for each in given]
+    assert sorted(stored.values()) == [("a", "b", 0.5), ("b", "a", 0.4), ("c", "d", 0.3)]
+
+
 def test_the_same_edge_again_changes_its_weight(database: Database) -> None:
     _insert(database, _node("a"), _node("b"))
     [first] = edges.insert(database, [Edge(source="a", target="b", type=EdgeType.CALLS, weight=0.2)], now=1.0)
