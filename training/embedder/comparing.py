@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from sylk_ray.knowledge.embedding import StaticEmbedder
 from sylk_ray.knowledge.lexical import document_vector, query_vector
 from sylk_ray.knowledge.vectors import Sparse
-from training.embedder.measuring import Asked, Score, development, score
+from training.embedder.measuring import Asked, Score, development, score, standard_library
 from training.embedder.packages import Package
 
 Similar = npt.NDArray[np.float32]
@@ -33,7 +34,7 @@ def compared(packages: Sequence[Package], cache: Path, model: Path) -> str:
     """A table, by language."""
     every = ways(model)
     lines = ["| language | searcher | MRR@10 | recall@10 | NDCG@10 |", "|---|---|---:|---:|---:|"]
-    for asked in development(packages, cache):
+    for asked in (*development(packages, cache), standard_library(Path(sysconfig.get_path("stdlib")))):
         found = {name: way(asked) for name, way in every.items()}
         found["ours and BM25"] = hybrid(found["BM25"], found["ours"])
         for name, similar in found.items():

@@ -10,13 +10,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sylk_ray.codebase.reading import read
 from training.embedder.extract import pairs_in
+from training.embedder.harvest import is_written
 from training.embedder.packages import Package
-from training.embedder.pairs import Pair
+from training.embedder.pairs import Pair, pairs_of
 
 QUESTIONS, DOCUMENTS = 200, 600
 """Of a language, at most."""
 AT = 10
+_ANOTHERS = frozenset({"site-packages", "test", "tests", "_vendor"})
+"""Folders of the standard library with what is another's, and tests."""
 SEED = 20
 
 
@@ -60,6 +64,21 @@ def _asked(language: str, pairs: list[Pair]) -> Asked | None:
     others = sorted({pair.document for pair in pairs if pair.kind in ("doc", "more", "comment")} - right)
     others = order.sample(others, min(len(others), DOCUMENTS - len(asked)))
     return Asked(language, [pair.query for pair in asked], [pair.document for pair in asked] + others)
+
+
+def standard_library(folder: Path, questions: int = 500, documents: int = 5_000) -> Asked:
+    """The same of Python's standard library, of which nothing is learned either: among many more documents."""
+    once: dict[str, Pair] = {}
+    for path in sorted(folder.rglob("*.py")):
+        place = path.relative_to(folder).as_posix()
+        text = path.read_text("utf-8", "replace")
+        if not _ANOTHERS & set(place.split("/")) and is_written(text):
+            once |= {pair.query: pair for pair in pairs_of(read(place, text), text) if pair.kind == "doc"} | once
+    every = sorted(once.values(), key=lambda pair: (pair.path, pair.query))
+    some = random.Random(f"{SEED} standard library").sample(every, min(len(every), documents))
+    return Asked(
+        "python's standard library", [pair.query for pair in some[:questions]], [pair.document for pair in some]
+    )
 
 
 def score(similarities: npt.NDArray[np.floating]) -> Score:

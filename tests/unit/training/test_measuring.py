@@ -1,0 +1,44 @@
+"""What is measured with, and how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from training.embedder.measuring import score, standard_library
+
+FUNCTION = '''def {name}(path):
+    """{said}"""
+    with open(path) as file:
+        lines = file.readlines()
+    return [line.strip() for line in lines]
+
+
+'''
+
+
+def test_of_a_library_first_sentences_are_asked_for_code_without_them(tmp_path: Path) -> None:
+    said = [f"Read the lines of a file number {number} and strip them." for number in range(6)]
+    whole = "".join(FUNCTION.format(name=f"read{number}", said=each) for number, each in enumerate(said))
+    (tmp_path / "reading.py").write_text(whole)
+    for place in ("test", "site-packages/other"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "more.py").write_text(
+            FUNCTION.format(name="other", said="Something that is another's work.")
+        )
+    asked = standard_library(tmp_path, questions=4, documents=5)
+    assert len(asked.questions) == 4
+    assert len(asked.documents) == 5
+    assert {each.rstrip(".") for each in asked.questions} <= {each.rstrip(".") for each in said}
+    for question, document in zip(asked.questions, asked.documents, strict=False):
+        number = next(number for number, each in enumerate(said) if each.startswith(question.rstrip(".")))
+        assert f"def read{number}(" in document
+        assert "strip them" not in document
+
+
+def test_an_order_is_as_good_as_the_places_of_the_answers() -> None:
+    found = score(np.asarray([[0.9, 0.1, 0.2], [0.5, 0.4, 0.1], [0.3, 0.3, 0.3]]))
+    assert np.allclose(found.mrr, (1 + 1 / 2 + 1 / 3) / 3)
+    assert found.recall == 1
+    assert np.allclose(found.ndcg, (1 + 1 / np.log2(3) + 1 / np.log2(4)) / 3)
