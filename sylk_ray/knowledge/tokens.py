@@ -6,7 +6,7 @@
     rows = Expansion(vocabulary.rows_of).of(tokens)    # rows.values[rows.starts[n]:rows.starts[n + 1]] of the text n
 
 The identifiers are those of ``words.identifiers``. They are found in the texts' bytes and known again by a hash of
-64 bits with a multiplier of the process's own; what each stands for is computed once.
+64 bits with multipliers of the process's own; what each stands for is computed once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ITS_BYTES = np.array([(1 << 8 * length) - 1 for length in range(9)], np.uint64)
 _LONG = 256
 """Bytes of an identifier that is hashed by itself."""
 _FIRST, _NEXT = (np.uint64(int.from_bytes(os.urandom(8), "little") | 1) for _ in range(2))
-_TURN = np.uint64(29)
+_HALF = np.uint64(32)
 _SLOTS = 1 << 14
 _LOAD = 4
 """Slots for each identifier, at least."""
@@ -189,7 +189,7 @@ def _hashed(joined: bytes, begins: Numbers, lengths: Numbers) -> Hashes:
             break
         before = hashes[longer]
         word = words[begins[longer] + at] & _ITS_BYTES[np.minimum(lengths[longer] - at, 8)]
-        hashes[longer] = ((before ^ (before >> _TURN)) + word) * _NEXT
+        hashes[longer] = ((before ^ (before >> _HALF)) * _NEXT + word) * _FIRST
         longer = longer[lengths[longer] > at + 8]
     for number in longer.tolist():
         begin = begins[number]
