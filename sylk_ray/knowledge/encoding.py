@@ -12,7 +12,7 @@ from sylk_ray.knowledge.gate.keys import keys_of
 from sylk_ray.knowledge.lexical import document_vectors
 from sylk_ray.knowledge.model import Node
 from sylk_ray.knowledge.store.outbox import VectorRow
-from sylk_ray.knowledge.tokens import tokens_of
+from sylk_ray.knowledge.tokens import batches, tokens_of
 from sylk_ray.knowledge.vectors import Point, Sparse
 from sylk_ray.knowledge.vectors.conditions import BOOL_FIELDS, KEYWORD_FIELDS
 from sylk_ray.knowledge.vectors.model import Payload
@@ -66,12 +66,18 @@ class Prepared(msgspec.Struct, frozen=True):
 def encode(nodes: Sequence[Node], embedder: Embedder | None) -> Encoded:
     """Without an embedder by words alone. Raises EmbedderUnavailable."""
     dense = _dense([meaning_of(node) for node in nodes], embedder) if embedder else [b""] * len(nodes)
-    tokens = tokens_of([text_of(node) for node in nodes])
+    texts = [text_of(node) for node in nodes]
+    sparse: list[Sparse] = []
+    keys: set[int] = set()
+    for some in batches(texts):
+        tokens = tokens_of(texts[some])
+        sparse += document_vectors(tokens)
+        keys |= keys_of(tokens)
     rows = [
         VectorRow(0, row, words.indices.tobytes(), words.values.tobytes(), dict(payload_of(node)))
-        for node, row, words in zip(nodes, dense, document_vectors(tokens), strict=True)
+        for node, row, words in zip(nodes, dense, sparse, strict=True)
     ]
-    return Encoded(rows, keys_of(tokens))
+    return Encoded(rows, keys)
 
 
 def _dense(texts: Sequence[str], embedder: Embedder) -> list[bytes]:

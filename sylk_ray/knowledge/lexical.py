@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sylk_ray.knowledge.tokens import WORDS, Tokens, tokens_of
+from sylk_ray.knowledge.tokens import WORDS, Tokens, runs, tokens_of
 from sylk_ray.knowledge.vectors import Sparse
 from sylk_ray.knowledge.words import asked_words, word_number
 
@@ -31,7 +31,8 @@ def document_vectors(tokens: Tokens) -> list[Sparse]:
     # Text and dimension in one number each: in order, the same words of a text are next to each other.
     keys = spread.texts.astype(np.uint64) << _HALF | spread.values.astype(np.uint32)
     keys.sort()
-    new = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)])
+    # Two words of one dimension are one word: once in four thousand million pairs.
+    new = runs(keys)
     times = np.diff(new, append=len(keys)).astype(np.float64)
     texts = (keys[new] >> _HALF).astype(np.int64)
     norms = K1 * (1 - B + B * np.diff(spread.starts) / TYPICAL_LENGTH)

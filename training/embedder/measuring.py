@@ -19,7 +19,7 @@ from training.embedder.pairs import Pair, pairs_of
 QUESTIONS, DOCUMENTS = 200, 600
 """Of a language, at most."""
 AT = 10
-_ANOTHERS = frozenset({"site-packages", "test", "tests", "_vendor"})
+_ANOTHERS = frozenset({"site-packages", "dist-packages", "test", "tests", "idle_test", "_vendor"})
 """Folders of the standard library with what is another's, and tests."""
 SEED = 20
 
@@ -69,11 +69,16 @@ def _asked(language: str, pairs: list[Pair]) -> Asked | None:
 def standard_library(folder: Path, questions: int = 500, documents: int = 5_000) -> Asked:
     """The same of Python's standard library, of which nothing is learned either: among many more documents."""
     once: dict[str, Pair] = {}
+    documents_seen: set[str] = set()
     for path in sorted(folder.rglob("*.py")):
         place = path.relative_to(folder).as_posix()
+        if _ANOTHERS & set(place.split("/")) or not path.is_file():
+            continue
         text = path.read_text("utf-8", "replace")
-        if not _ANOTHERS & set(place.split("/")) and is_written(text):
-            once |= {pair.query: pair for pair in pairs_of(read(place, text), text) if pair.kind == "doc"} | once
+        for pair in pairs_of(read(place, text), text) if is_written(text) else ():
+            if pair.kind == "doc" and pair.query not in once and pair.document not in documents_seen:
+                once[pair.query] = pair
+                documents_seen.add(pair.document)
     every = sorted(once.values(), key=lambda pair: (pair.path, pair.query))
     some = random.Random(f"{SEED} standard library").sample(every, min(len(every), documents))
     return Asked(

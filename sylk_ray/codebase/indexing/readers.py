@@ -35,6 +35,10 @@ AHEAD = 2
 """Batches that each process is given before the first is taken."""
 NICE = 5
 """How much less urgent reading is than what people wait for."""
+_ONE_PROCESSOR = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS"), "1"
+)
+"""For matrix products: there are processes for the other processors already."""
 _LENGTH = struct.Struct("<I")
 
 
@@ -175,8 +179,7 @@ class _Reader:
                 env={
                     **os.environ,
                     "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-                    # There are processes for the other processors already.
-                    "OPENBLAS_NUM_THREADS": "1",
+                    **_ONE_PROCESSOR,
                 },
                 start_new_session=True,
             )

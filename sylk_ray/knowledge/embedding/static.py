@@ -24,13 +24,11 @@ from sylk_ray.knowledge.embedding.embedder import Vectors
 from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, ModelFile, name_of, open_model
 from sylk_ray.knowledge.embedding.places import place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
-from sylk_ray.knowledge.tokens import Expansion, Numbers, Spread, tokens_of
+from sylk_ray.knowledge.tokens import Expansion, Numbers, Spread, batches, runs, tokens_of
 from sylk_ray.knowledge.words import identifiers
 
 MOST = 4096
 """Different words of a text that are looked at, and times of one that are counted."""
-TOGETHER = 256
-"""Texts whose words are looked up together."""
 SUMMED = 32
 """Texts whose words' vectors are added up together."""
 _SUM = 1 << 17
@@ -60,11 +58,11 @@ class StaticEmbedder:
         """Vectors of documents, one a row; a text without words is a row of zeros. Raises EmbedderUnavailable."""
         model = self._model
         rows = np.zeros((len(texts), model.vectors.shape[1]), np.float32)
-        for start in range(0, len(texts), TOGETHER):
-            found = _counted(self._rows.of(tokens_of(texts[start : start + TOGETHER])))
+        for some in batches(texts):
+            found = _counted(self._rows.of(tokens_of(texts[some])))
             places = _PLACES[np.arange(len(found.rows)) - found.starts[found.texts]]
             weights = model.of_documents[found.rows] * _ROOTS[found.times] * model.places[places]
-            _sum(weights, found, model.vectors, rows[start : start + TOGETHER])
+            _sum(weights, found, model.vectors, rows[some])
         return rows
 
     def embed_query(self, text: str) -> Vectors:
@@ -108,7 +106,7 @@ def _counted(spread: Spread) -> _Counted:
     keys = ((texts << width | rows) << places) | np.arange(total)
     keys.sort()
     words = keys >> places
-    new = np.flatnonzero(np.concatenate([[True], words[1:] != words[:-1]])[:total])
+    new = runs(words)
     times = np.zeros(total, np.int64)
     times[keys[new] & (1 << places) - 1] = np.diff(new, append=total)
     first = np.flatnonzero(times)

@@ -22,7 +22,7 @@ _INSERT = (
     " ON CONFLICT(source, target, type) DO UPDATE SET weight = excluded.weight, metadata = excluded.metadata"
     " RETURNING id, source, target, type"
 )
-TOGETHER = 256
+A_STATEMENT = 256
 """Edges that are stored by one statement."""
 _json = msgspec.json.Encoder()
 
@@ -68,8 +68,8 @@ def insert(database: Database, edges: Sequence[Edge], now: float) -> list[Joined
             across = source[1:] != target[1:]
             rows.append((source[0], target[0], edge.type.value, edge.weight, metadata, across, now))
         numbers: dict[tuple[int, int, str], int] = {}
-        for start in range(0, len(rows), TOGETHER):
-            some = rows[start : start + TOGETHER]
+        for start in range(0, len(rows), A_STATEMENT):
+            some = rows[start : start + A_STATEMENT]
             places = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(some))
             for number, *joined in connection.execute(_INSERT.format(places), list(chain.from_iterable(some))):
                 numbers[*joined] = number

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sylk_ray.knowledge.embedding import EmbedderUnavailable, StaticEmbedder
+from sylk_ray.knowledge import tokens
+from sylk_ray.knowledge.embedding import EmbedderUnavailable, StaticEmbedder, static
+from sylk_ray.knowledge.embedding.embedder import Vectors
 from sylk_ray.knowledge.embedding.model_file import NAME, SHIPPED, name_of, open_model
 from sylk_ray.knowledge.embedding.places import PLACES, place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
+from sylk_ray.knowledge.words import identifiers
 
 LARGEST_FILE = 12_000_000
 
@@ -38,6 +43,30 @@ def test_a_text_has_the_same_vector_whatever_else_is_embedded() -> None:
     assert np.array_equal(one.embed(["parse the input"]), other.embed(["parse the input"]))
     batch = one.embed(["x y z", "parse the input"])
     assert np.array_equal(batch[1], one.embed(["parse the input"])[0])
+
+
+def test_many_texts_have_the_vectors_that_each_has_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "TOGETHER", 7)
+    monkeypatch.setattr(static, "SUMMED", 3)
+    monkeypatch.setattr(static, "MOST", 40)
+    texts = [SHIPPED.with_name(name).read_text() for name in ("static.py", "vocabulary.py", "places.py")]
+    texts = [text[at : at + 30 * at % 900] for text in texts for at in range(0, 1_500, 60)] + ["", "Größe—x"]
+    embedder = StaticEmbedder()
+    assert np.array_equal(embedder.embed(texts), np.stack([plainly(text) for text in texts]))
+
+
+def plainly(text: str) -> Vectors:
+    """One text after the definition, in Python's whole numbers."""
+    model, vocabulary = open_model(), Vocabulary(open_model().words())
+    counts = Counter(row for identifier in identifiers(text) for row in vocabulary.rows_of(identifier))
+    weights = {
+        row: int(model.of_documents[row]) * math.isqrt(min(times, 4096) << 16) * int(model.places[place_of(place)])
+        for place, (row, times) in enumerate(list(counts.items())[: static.MOST])
+    }
+    total = max(sum(weights.values()), 1)
+    summed = sum((weight * (1 << 17) // total * model.vectors[row].astype(int) for row, weight in weights.items()), 0)
+    row = np.zeros(256, int) + summed
+    return (row / (np.sqrt(float(row @ row)) or 1)).astype(np.float32)
 
 
 def test_it_gives_the_same_numbers_everywhere_to_the_last_bit() -> None:

@@ -166,7 +166,7 @@ def test_edges_are_asked_for_by_end_and_type(database: Database) -> None:
 def test_many_edges_at_once_are_told_in_order_and_the_last_of_the_same_holds(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edges, "TOGETHER", 3)
+    monkeypatch.setattr(edges, "A_STATEMENT", 3)
     _insert(database, *map(_node, "abcd"))
     given = [
         Edge(source=source, target=target, type=EdgeType.CALLS, weight=weight)
