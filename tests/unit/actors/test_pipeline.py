@@ -165,6 +165,14 @@ async def until_heard(kind: type[Message]) -> list[Any]:
     return Recorder.heard
 
 
+async def until_merged() -> MergeWork:
+    """Its work is handed over, once, and none of its checks has failed it."""
+    heard = await until_heard(MergeWork)
+    assert not any(isinstance(each, PipelineFailed) for each in heard)
+    (merge,) = [each for each in heard if isinstance(each, MergeWork)]
+    return merge
+
+
 async def test_an_attempt_that_is_stopped_before_it_is_started_never_begins(host, brief, workspace):
     await host.tell(ORCHESTRATOR, PIPELINE, StopPipeline(1, "cancelled"), timeout=5)
     assert await until_heard(PipelineStopped) == [PipelineStopped("a", 1)]
@@ -249,7 +257,7 @@ async def test_a_check_that_is_waived_while_it_runs_is_ended_and_the_work_passes
     await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief, **{check: "sleep 979"})), timeout=5)
     await until_phase(phase)
     await host.tell(ORCHESTRATOR, PIPELINE, Waive(1, check), timeout=5)
-    (merge,) = [each for each in await until_heard(MergeWork) if isinstance(each, MergeWork)]
+    merge = await until_merged()
     assert merge.result.files_changed == ["y"]
 
 
@@ -300,8 +308,7 @@ def override_of(said: str) -> Override:
 async def test_work_passes_with_an_issue_that_a_person_accepts(host, brief, workspace):
     accepted = msgspec.structs.replace(complaining(brief, "odd"), overridden=(override_of("odd"),))
     await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(accepted), timeout=5)
-    await until_heard(MergeWork)
-    assert not any(isinstance(each, PipelineFailed) for each in Recorder.heard)
+    assert (await until_merged()).result.files_changed == ["y"]
 
 
 async def test_one_issue_that_is_accepted_does_not_excuse_another(host, brief, workspace):
@@ -318,7 +325,7 @@ async def test_an_issue_that_is_accepted_while_the_inspector_looks_counts_no_mor
     await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(slow), timeout=5)
     await until_its_tool_runs("sleep 1.5")
     await host.tell(ORCHESTRATOR, PIPELINE, Overrule(1, override_of("odd")), timeout=5)
-    await until_heard(MergeWork)
+    assert (await until_merged()).result.files_changed == ["y"]
 
 
 async def test_a_verdict_that_was_on_its_way_when_its_issues_were_accepted_does_not_count(host, brief, workspace):
@@ -329,7 +336,7 @@ async def test_a_verdict_that_was_on_its_way_when_its_issues_were_accepted_does_
     feedback = Feedback("inspector", 1, "it is odd", issues=[Issue("y", 3, "lint", "error", "odd", "")])
     verdict = InspectorDone(1, Loops(), feedback, final=True, work=work)
     await host.tell(PIPELINE.beside("inspector"), PIPELINE, verdict, timeout=5)
-    await until_heard(MergeWork)
+    await until_merged()
 
 
 async def test_a_verdict_that_does_not_name_all_its_issues_holds(host, brief, workspace):
@@ -377,8 +384,7 @@ async def test_a_verdict_that_was_on_its_way_when_its_check_was_waived_does_not_
         "tester": messages.TesterDone(1, Loops(), work, feedback, final=True),
     }
     await host.tell(PIPELINE.beside(check), PIPELINE, verdicts[check], timeout=5)
-    await until_heard(MergeWork)
-    assert not any(isinstance(each, PipelineFailed) for each in Recorder.heard)
+    await until_merged()
 
 
 async def test_an_attempt_tells_how_it_is_going_and_what_it_has_changed(host, brief, workspace):
@@ -421,7 +427,7 @@ async def test_a_hook_before_a_tool_changes_what_it_does_and_one_after_sees_what
     hooked(elsewhere)
     hooked(note)
     await host.tell(ORCHESTRATOR, PIPELINE, StartPipeline(checked_by(brief)), timeout=5)
-    (merge,) = [each for each in await until_heard(MergeWork) if isinstance(each, MergeWork)]
+    merge = await until_merged()
     assert merge.result.files_changed == ["z"]
     assert seen == [("1 write", "wrote z")]
 
