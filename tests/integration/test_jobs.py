@@ -400,12 +400,13 @@ tasks:
         assert any(f"agents of {session}" in title for title in titles), titles
         assert any(name.startswith("Cell(cell-") for name in shown)
 
-        async def process_titles() -> str:
-            return (
-                await asyncio.to_thread(subprocess.run, ["ps", "-eo", "args"], capture_output=True, text=True)
-            ).stdout
+        async def named_in_a_title() -> bool:
+            looked = await asyncio.to_thread(subprocess.run, ["ps", "-ewwo", "args"], capture_output=True, text=True)
+            return f"agents of {session}" in looked.stdout
 
-        await runtime.until(process_titles, lambda text: f"agents of {session}" in text, seconds=15)
+        await runtime.until(named_in_a_title, bool, seconds=15)
+        # The cell is called again and again meanwhile, and Ray writes the title anew each time.
+        assert sum([await named_in_a_title() for _ in range(200)]) > 100
     assert shown["System(guide, fleet)"] == "System"
     groups = [group["name"] for group in placement_group_table().values() if group["state"] == "CREATED"]
     assert (f"sylk-{session}" in groups) == (density != "packed")

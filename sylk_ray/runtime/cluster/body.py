@@ -7,8 +7,6 @@ import functools
 import importlib
 from collections.abc import Awaitable, Callable
 
-from ray._raylet import setproctitle  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
-
 from sylk_ray.config import Settings
 from sylk_ray.home import session_directory
 from sylk_ray.runtime.clock import SystemClock
@@ -27,17 +25,17 @@ Service = Callable[[Host], Awaitable[Callable[[], Awaitable[None]]]]
 class Body:
     """Apart from ``Cell`` because a Ray actor with threads may have no coroutine methods."""
 
-    def __init__(self, host: Host, shelf: RayShelf, watchdog: Watchdog, title: Callable[[], str]) -> None:
+    def __init__(self, host: Host, shelf: RayShelf, watchdog: Watchdog, show_title: Callable[[], None]) -> None:
         self.host = host
         self.shelf = shelf
         self.watchdog = watchdog
-        self._title = title
+        self._show_title = show_title
         self._chores: list[asyncio.Task[None]] = []
         self._stop_service: Callable[[], Awaitable[None]] | None = None
 
     @classmethod
-    async def start(cls, cell: str, settings: Settings, title: Callable[[], str], service: str = "") -> Body:
-        """Begin; ``title`` tells what the cell holds, ``service`` is ``module:function`` of a Service."""
+    async def start(cls, cell: str, settings: Settings, show_title: Callable[[], None], service: str = "") -> Body:
+        """Begin; ``show_title`` shows what the cell holds now, ``service`` is ``module:function`` of a Service."""
         metrics, shelf = RayMetrics(), RayShelf()
         host = Host(
             cell,
@@ -56,7 +54,7 @@ class Body:
             report_s=settings.watchdog_report_s,
             blocked=lambda name, seconds: metrics.blocked(_role_in(name), seconds),
         )
-        body = cls(host, shelf, watchdog, title)
+        body = cls(host, shelf, watchdog, show_title)
         watchdog.start()
         body._chores = [
             asyncio.create_task(body._report(settings.metrics_every_s)),
@@ -78,12 +76,11 @@ class Body:
         self.watchdog.stop()
 
     async def _report(self, every_s: float) -> None:
-        """Hand over the metrics, and keep the process title in step with what the cell holds: Ray reads an actor's
-        repr once, at its creation, so the title is where `ps` and the dashboard's process list see it change."""
+        """Hand over the metrics, and keep the process title in step with what the cell holds."""
         while True:
             await asyncio.sleep(every_s)
             self.host.report()
-            setproctitle(f"ray::{self._title()}")
+            self._show_title()
 
     async def _sweep(self, idle_s: float) -> None:
         while True:

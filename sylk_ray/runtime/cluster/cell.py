@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import ray
+from ray._raylet import setproctitle  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
 
 from sylk_ray.config import Settings
 from sylk_ray.messaging import SHARED, Address, Request
@@ -75,7 +76,7 @@ class Cell:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="agents", daemon=True).start()
         logs.configure()
-        self._body = self._on_loop(Body.start(cell, self._settings, self.__repr__, service))
+        self._body = self._on_loop(Body.start(cell, self._settings, self._show_title, service))
         self._host, self._watchdog = self._body.host, self._body.watchdog
 
     def __repr__(self) -> str:
@@ -85,6 +86,12 @@ class Cell:
         sessions = sorted({agent.session for agent in agents})
         shown = ", ".join(sessions[:5]) + (f" and {len(sessions) - 5} more" if len(sessions) > 5 else "")
         return f"Cell({self._cell}: {len(agents)} agents of {shown or 'no session'})"
+
+    def _show_title(self) -> None:
+        """Ray reads an actor's repr once, at its creation, so the process title is where `ps` and the dashboard's
+        process list see what the cell holds. Around each call Ray sets it anew, from the name of the actor's class."""
+        type(self).__name__ = repr(self)
+        setproctitle(f"ray::{self!r}")
 
     @ray.method(concurrency_group="ingress")
     def deliver(self, payload: bytes) -> bytes:
