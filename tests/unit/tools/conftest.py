@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,7 +43,8 @@ def make_context(tmp_path: Path, worktree: Path) -> MakeContext:
             "artifacts_dir": tmp_path / "artifacts",
             "limits": Limits(timeout_s=30),
             "sandbox": Sandbox(),
-            "run_id": f"test/{tmp_path.name}",
+            # Others run tests of this name at the same time, and whoever shares an id ends the other's processes.
+            "run_id": f"test{os.getpid()}/{tmp_path.name}",
             "repository": tmp_path / "repository",
         }
         return ToolContext(**(given | changes))

@@ -74,7 +74,7 @@ def with_sub(shop: Path) -> Path:
 
 async def measured(context: ToolContext, changed: dict[str, range], run: str = PYTEST, **more: object) -> Coverage:
     report = await run_tests(Testing.model_validate({"run": run, **more}), context, changed)
-    assert report.passed, report.output
+    assert report.passed, (report.failures, report.output)
     assert list(context.private_dir.glob("tests-*")) == []
     assert report.coverage is not None
     return report.coverage
