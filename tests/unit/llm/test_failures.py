@@ -240,7 +240,7 @@ async def test_many_calls_among_failures_and_cancellations_each_get_their_own_an
             asking.cancel()
         try:
             return (await asking).text
-        except (asyncio.CancelledError, ModelUnavailable):
+        except (asyncio.CancelledError, ModelUnavailable, ModelBusy):  # by chance, ill each time that it was asked
             return ""
 
     told = await asyncio.gather(*(ask(number) for number in range(200)))
