@@ -90,8 +90,9 @@ class Cell:
     def _show_title(self) -> None:
         """Ray reads an actor's repr once, at its creation, so the process title is where `ps` and the dashboard's
         process list see what the cell holds. Around each call Ray sets it anew, from the name of the actor's class."""
-        type(self).__name__ = repr(self)
-        setproctitle(f"ray::{self!r}")
+        title = repr(self)
+        type(self).__name__ = title
+        setproctitle(f"ray::{title}")
 
     @ray.method(concurrency_group="ingress")
     def deliver(self, payload: bytes) -> bytes:
