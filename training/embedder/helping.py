@@ -1,4 +1,4 @@
-"""What helps: models of a quarter of an epoch, each made in another way, beside each other.
+"""What helps: models of one seed, each made in another way, beside each other.
 
 They are measured on the packages of which nothing is learned. A vocabulary of another size reads all pairs anew, and
 takes its words' start from the whole one.
@@ -27,8 +27,6 @@ from training.embedder.quantise import as_file
 from training.embedder.starting import reduced
 from training.embedder.tokens import Bags
 from training.embedder.train import SHARES, Floats, Recipe, trained
-
-EPOCHS = 0.25
 
 
 class Parts(NamedTuple):
@@ -62,12 +60,16 @@ Make = Callable[[Sequence[Asked]], Mapping[str, float]]
 
 
 def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
-    recipe = Recipe(epochs=EPOCHS)
+    recipe = Recipe(models=1)
     documented = {kind: SHARES[kind] for kind in ("doc", "more")}
     without_glosses = {kind: share for kind, share in SHARES.items() if kind != "gloss"}
     random = np.random.default_rng(recipe.seed).standard_normal(whole.start.shape, np.float32)
-    yield "as shipped", _of(whole, recipe)
+    yield "as shipped, but of one seed", _of(whole, recipe)
     yield "another seed", _of(whole, recipe._replace(seed=recipe.seed + 1))
+    yield "the mean of three seeds: as shipped", _of(whole, recipe._replace(models=3))
+    yield "the mean of three other seeds", _of(whole, recipe._replace(seed=recipe.seed + 3, models=3))
+    yield "batches of several languages", _of(whole, recipe._replace(apart=False))
+    yield "batches of 1,024", _of(whole, recipe._replace(batch=1_024, rate=0.004))
     yield "vectors start at random", _of(whole._replace(start=random), recipe)
     for dimensions in (128, 384):
         yield f"{dimensions} dimensions", _of(whole, recipe._replace(dimensions=dimensions))

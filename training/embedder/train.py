@@ -2,8 +2,9 @@
 
 A text's vector is the normalised sum over its words of ``exp(w) * sqrt(times) * p(place) * E``: ``E`` is shared, ``w``
 apart for questions and documents, and ``p`` tells how much a word counts by the place at which it first stands in a
-document. The loss is the symmetric InfoNCE (van den Oord et al., 2018) over a batch; a batch holds several pairs of one
-file, which are the hard negatives.
+document. The loss is the symmetric InfoNCE (van den Oord et al., 2018) over a batch; a batch is of one language, which
+makes its negatives hard. What is kept is the mean of models of several seeds (Wortsman et al., 2022), which have all
+begun at the same words.
 """
 
 from __future__ import annotations
@@ -42,17 +43,21 @@ class Recipe(NamedTuple):
     """Every number of a training."""
 
     dimensions: int = 256
-    epochs: float = 2.0
-    batch: int = 1_024
+    epochs: float = 1.0
+    batch: int = 2_048
     together: int = 8
     """Pairs of one file in a batch."""
+    apart: bool = True
+    """A batch is of one language."""
     temperature: float = 0.05
-    rate: float = 0.004
+    rate: float = 0.0045
     pull: float = 0.2
     """Towards the start: which part of the way back a word's vector goes in a step, in units of the rate."""
     shares: Mapping[str, float] = SHARES
     """Which part of each kind's pairs an epoch draws."""
     seed: int = 20
+    models: int = 3
+    """Seeds from the first one on, of which the mean is kept."""
     threads: int = 2
 
 
@@ -91,10 +96,20 @@ _PLACE = torch.tensor([place_of(each) for each in range(4_096)])
 
 
 def trained(training: Training, start: Floats, recipe: Recipe) -> Learned:
-    """A model trained from where its words start."""
-    torch.manual_seed(recipe.seed)
+    """The mean of models trained from where the words start."""
     torch.set_num_threads(recipe.threads)
-    model = Model(start, _frequency(training.documents, len(start)))
+    frequency = _frequency(training.documents, len(start))
+    seeds = range(recipe.seed, recipe.seed + recipe.models)
+    models = [_trained(training, Model(start, frequency), recipe._replace(seed=seed)) for seed in seeds]
+    parameters = zip(*(model.parameters() for model in models), strict=True)
+    with torch.no_grad():
+        for kept, *others in parameters:
+            kept.copy_(torch.stack([kept, *others]).mean(dim=0))
+    return models[0].learned()
+
+
+def _trained(training: Training, model: Model, recipe: Recipe) -> Model:
+    torch.manual_seed(recipe.seed)
     table = torch.optim.Adam([model.vectors], betas=(0.9, 0.98), fused=True)
     others = torch.optim.Adam([model.of_questions, model.of_documents, model.places], fused=True)
     batches = list(_batches(training, recipe))
@@ -116,14 +131,15 @@ def trained(training: Training, start: Floats, recipe: Recipe) -> Learned:
         others.step()
         with torch.no_grad():
             model.vectors.lerp_(model.start, rate * recipe.pull)
-        if number % 100 == 0 or number + 1 == len(batches):
+        if number % 50 == 0 or number + 1 == len(batches):
             took = time.monotonic() - began
-            print(f"step {number + 1} of {len(batches)}: loss {loss.item():.3f}, {took:.0f} s", flush=True)
-    return model.learned()
+            told = f"seed {recipe.seed}, step {number + 1} of {len(batches)}: loss {loss.item():.3f}, {took:.0f} s"
+            print(told, flush=True)
+    return model
 
 
 def _batches(training: Training, recipe: Recipe) -> Iterator[npt.NDArray[np.int64]]:
-    """The pairs of each step."""
+    """The pairs of each step: of one language, and of several where what is left of each is too little."""
     order = np.random.default_rng(recipe.seed)
     shares = np.asarray([recipe.shares.get(kind, 0.0) for kind in KINDS])
     file_of = np.repeat(np.arange(len(training.files) - 1), np.diff(training.files))
@@ -137,8 +153,17 @@ def _batches(training: Training, recipe: Recipe) -> Iterator[npt.NDArray[np.int6
         cut = np.flatnonzero(place % recipe.together == 0)
         groups = np.split(drawn, cut[1:])
         mixed = np.concatenate([groups[each] for each in order.permutation(len(groups))])
-        for at in range(0, len(mixed) - recipe.batch + 1, recipe.batch):
-            yield mixed[at : at + recipe.batch]
+        spoken = training.languages[mixed]
+        whole: list[npt.NDArray[np.int64]] = []
+        rest: list[npt.NDArray[np.int64]] = []
+        for own in [mixed[spoken == language] for language in np.unique(spoken)] if recipe.apart else [mixed]:
+            *full, last = np.split(own, range(recipe.batch, len(own) + 1, recipe.batch))
+            whole += full
+            rest.append(last)
+        left = order.permutation(np.concatenate(rest))
+        whole += np.split(left, range(recipe.batch, len(left) + 1, recipe.batch))[:-1]
+        for each in order.permutation(len(whole)):
+            yield whole[each]
         remaining -= 1
 
 
