@@ -15,6 +15,8 @@ from sylk_ray.codebase.resolution.tables import Tables, package_of
 
 _MOST_STEPS = 4
 """Of re-exports followed one after the other, and of base types."""
+_DEEPEST = 32
+"""Members of base types that are looked for to know another base type."""
 _SURROUNDED = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.MODULE})
 Found = tuple[Place, float]
 
@@ -25,6 +27,8 @@ class Scopes:
     def __init__(self, tables: Tables, imports: Imports) -> None:
         self.tables = tables
         self.imports = imports
+        self.looked_for: set[tuple[str, str, str]] = set()
+        """Members of base types that are being looked for: path, type and name."""
         self._made: dict[str, Scope] = {}
 
     def of(self, path: str) -> Scope:
@@ -258,16 +262,22 @@ class Scope:
 
     def inherited(self, qualified: str, name: str, steps: int = _MOST_STEPS) -> Place | None:
         """A member of one of a type's base types."""
-        if steps == 0:
+        asked, under_way = (self.path, qualified, name), self._scopes.looked_for
+        # `class Store(Store.Base)`: where the base type is, is asked of the base type.
+        if steps == 0 or asked in under_way or len(under_way) >= _DEEPEST:
             return None
-        for before, base in self._bases.get(qualified, ()):
-            found = self.type(f"{before}.{base}" if before else base, qualified.rpartition(".")[0])
-            if found is None or found[0] == Place(self.path, qualified):
-                continue
-            place = found[0]
-            if member := self._scopes.of(place.path).member(place.symbol, name, steps - 1):
-                return member
-        return None
+        under_way.add(asked)
+        try:
+            for before, base in self._bases.get(qualified, ()):
+                found = self.type(f"{before}.{base}" if before else base, qualified.rpartition(".")[0])
+                if found is None or found[0] == Place(self.path, qualified):
+                    continue
+                place = found[0]
+                if member := self._scopes.of(place.path).member(place.symbol, name, steps - 1):
+                    return member
+            return None
+        finally:
+            under_way.remove(asked)
 
     def type_of(self, name: str, within: str) -> Found | None:
         """The type of a local name or a field, where the code says it."""

@@ -163,3 +163,15 @@ def test_files_that_import_each_other_come_to_an_end() -> None:
         "b.py": "from a import *\nfrom a import x\nclass B(A): ...\n",
     }
     assert calls(files, "a.py", "A", EdgeType.IMPLEMENTS) == {"b.py:B": THROUGH_A_MODULE}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "symbol"),
+    [
+        ("a.py", "class Store(Store.Base):\n    def f(self): self.load()\n", "Store.f"),
+        ("a.rb", "class Web < Web::Base\n  def f\n    load\n  end\nend\n", "Web.f"),
+        ("a.py", "class A(B.X):\n    def f(self): self.load()\nclass B(A.Y): ...\n", "A.f"),
+    ],
+)
+def test_a_base_type_that_would_have_to_be_its_own_member_is_none(path: str, text: str, symbol: str) -> None:
+    assert calls({path: text}, path, symbol) == {}
