@@ -17,6 +17,8 @@ class Role(StrEnum):
     EXAMPLE = "example"
     DOCUMENT = "document"
     CONFIGURATION = "configuration"
+    COPY = "copy"
+    """Made of other files, or another's: amalgamated, bundled, generated, vendored."""
 
 
 _TEST_FOLDERS = re.compile(
@@ -29,6 +31,11 @@ _TEST_NAMES = re.compile(
 )
 _EXAMPLES = re.compile(r"(^|/)(examples?|samples?|demos?|tutorials?|bench(marks?|es)?|snippets?|playground)/", re.I)
 _DOCUMENTS = re.compile(r"(^|/)(docs?|documentation|[^/]*\.docc|website|wiki|man)/", re.I)
+_COPIES = re.compile(
+    r"(^|/)(vendor(ed)?|third[_-]?party|single[_-]?(include|header)s?|amalgamat\w*|generated|gen|dist|bundled?)/"
+    r"|(^|/)[^/]*(amalgamat|[._-]generated\.|\.min\.)[^/]*$",
+    re.I,
+)
 _PROSE = frozenset({"markdown", "rst", "asciidoc"})
 _PROSE_NAMES = re.compile(r".*\.(txt|text|me|man|[1-8])$|^[A-Z]+$")
 """Plain texts; what is in a language that is not known is code."""
@@ -45,4 +52,6 @@ def role_of(path: str, language: str) -> Role:
         return Role.CONFIGURATION
     if language in _PROSE or _DOCUMENTS.search(path) or (language == "text" and _PROSE_NAMES.match(pure.name)):
         return Role.DOCUMENT
+    if _COPIES.search(path):
+        return Role.COPY
     return Role.CODE

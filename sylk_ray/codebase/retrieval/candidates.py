@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sylk_ray.codebase.globs import paths_matching
 from sylk_ray.codebase.requests import Kind
 from sylk_ray.codebase.retrieval.question import Question
-from sylk_ray.codebase.retrieval.scoring import OTHER_CASE, Candidate
+from sylk_ray.codebase.retrieval.scoring import OTHER_CASE, Candidate, Counterparts
 from sylk_ray.codebase.roles import Role
 from sylk_ray.knowledge import Domain, EdgeType, KnowledgeBase, Node, NodeType, SearchFilter
+from sylk_ray.knowledge.embedding import StaticEmbedder
+from sylk_ray.knowledge.encoding import text_of
 from sylk_ray.knowledge.vectors import AnyOf, Condition, Equals
 from sylk_ray.knowledge.words import words_of
 
@@ -32,8 +34,10 @@ _DEFINITIONS = (NodeType.FUNCTION, NodeType.TYPE, NodeType.CONSTANT, NodeType.PA
 class Candidates:
     """What a knowledge base has for questions about one root."""
 
-    def __init__(self, base: KnowledgeBase, root: str) -> None:
+    def __init__(self, base: KnowledgeBase, root: str, words: StaticEmbedder) -> None:
+        """``words`` knows which words mean the same."""
         self._base = base
+        self._words = words
         self._root = root
 
     def find(self, question: Question, *, kind: Kind = "any", language: str = "", path: str = "") -> list[Candidate]:
@@ -66,6 +70,17 @@ class Candidates:
         for path, name in self._base.names_in(Domain.CODE, self._root, paths):
             counted.setdefault(path, Counter()).update(words_of(name))
         return counted
+
+    def counterparts(self, text: str, chunks: Mapping[str, Sequence[int]]) -> dict[str, Counterparts]:
+        """How well the words of a question are met in these paths, and in these chunks of theirs."""
+        nodes = self._base.by_key(key for keys in chunks.values() for key in keys)
+        owners = [path for path, keys in chunks.items() for key in keys if key in nodes]
+        bodies = [text_of(nodes[key]) for keys in chunks.values() for key in keys if key in nodes]
+        met = self._words.counterparts(text, [*chunks, *bodies]).tolist()
+        in_chunk: dict[str, float] = {}
+        for path, how in zip(owners, met[len(chunks) :], strict=True):
+            in_chunk[path] = max(how, in_chunk.get(path, 0.0))
+        return {path: Counterparts(how, in_chunk.get(path, 0.0)) for path, how in zip(chunks, met, strict=False)}
 
     def neighbours(self, keys: Collection[int]) -> list[tuple[int, int, float]]:
         """Which of these chunks call, inherit, import or name which others, and how sure that is."""

@@ -13,6 +13,7 @@ from sylk_ray.codebase.retrieval.scoring import Candidate, Ranked, rank
 from sylk_ray.codebase.retrieval.snippets import Window, fitted, merged
 from sylk_ray.codebase.texts import lines_at
 from sylk_ray.knowledge import Domain, KnowledgeBase, Node, NodeType
+from sylk_ray.knowledge.embedding import StaticEmbedder
 from sylk_ray.knowledge.gate import No
 
 THOROUGH = {"quick": 3, "moderate": 8, "thorough": 20}
@@ -39,6 +40,8 @@ class Retriever:
     def __init__(self, base: KnowledgeBase, now: Callable[[], float] = time.perf_counter) -> None:
         self._base = base
         self._now = now
+        # The built-in model's words, whatever model made the vectors.
+        self._words = base.embedder if isinstance(base.embedder, StaticEmbedder) else StaticEmbedder()
 
     def search(self, asked: Search) -> SearchAnswer:
         """The best ``k`` files, each with what answers best in it; if there are fewer, then more of what is in them."""
@@ -50,7 +53,7 @@ class Retriever:
             case _:
                 hint = "Try other words, or fewer filters."
                 question = read_question(asked.query)
-                candidates = Candidates(self._base, asked.root)
+                candidates = Candidates(self._base, asked.root, self._words)
                 found = candidates.find(question, kind=asked.kind, language=asked.language, path=asked.path)
                 ranked = rank(question, found, candidates)
                 results = self._results(asked, question, ranked)

@@ -1,44 +1,56 @@
 """Which files, and what in them, answer a question best. A pure function of what was found.
 
 A file's score is what its best chunk says by words and by meaning, a little for the next best ones, what it means as a
-whole, what its definitions are called, and much for defining exactly what was named. Tests, examples and documents are
-of the code: they come after it unless the question speaks of them.
+whole, how well each word of the question has a counterpart in it, what uses it, and much for defining exactly what was
+named. Tests, examples, documents and copies are of the code: they come after it
+unless the question speaks of them.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from sylk_ray.codebase.retrieval.question import Question
 from sylk_ray.codebase.roles import Role
 from sylk_ray.knowledge.model import NodeType
+from sylk_ray.knowledge.words import words
 
-WORDS, MEANING = 1.0, 0.8
+WORDS, MEANING = 1.0, 0.9
 """What the best file by words, and by meaning, is given."""
 FALLING = (1.0, 0.3, 0.1)
 """What a file's best, second and third chunk count."""
-WHOLE = 0.4
+WHOLE = 0.6
 """What the file is given that as a whole means most nearly what is asked."""
-NAMES = 0.4
-"""What a file is given whose definitions have all words of the question in their names."""
-NEIGHBOURS = 0.3
+IN_PATH, IN_CHUNK = 0.25, 0.3
+"""What it is given in whose path, and in whose best chunk, each word of the question has one that means the same."""
+NEIGHBOURS = 0.6
 """What a file is given that uses, or is used by, the best one."""
 DEFINES, NAMED, PLACED = 1.5, 1.0, 2.0
 """What defining the name that was asked for, being called like it, and being the path that was asked for give."""
 MENTIONED = 0.5
 """What of that is given where the name stands in a sentence."""
 OTHER_CASE = 0.8
-ROLES = {Role.CODE: 1.0, Role.TEST: 0.5, Role.EXAMPLE: 0.5, Role.DOCUMENT: 0.45, Role.CONFIGURATION: 0.4}
+ROLES = {
+    Role.CODE: 1.0,
+    Role.TEST: 0.5,
+    Role.EXAMPLE: 0.5,
+    Role.COPY: 0.5,
+    Role.DOCUMENT: 0.45,
+    Role.CONFIGURATION: 0.4,
+}
+COMMON = 0.4
+"""Where so many files of code have a word in their names, it is what the repository is about, and tells no role."""
 DECLARES = 0.75
 """What a file of declarations alone counts beside the code: ``.d.ts``, ``.pyi``."""
 LOOKED_AT = 60
-"""Files whose definitions' names are looked at."""
+"""Files whose words are looked at one by one, and what uses them."""
+CHUNKS = 3
+"""Of each of them."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,8 +81,20 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     why: tuple[str, ...]
 
 
+class Counterparts(NamedTuple):
+    """How well each word of a question has one that means the same, in the mean; within [0, 1]."""
+
+    in_path: float
+    in_chunk: float
+    """In that chunk that has the best ones."""
+
+
 class Around(Protocol):
     """What is known of candidates beside themselves."""
+
+    def counterparts(self, text: str, chunks: Mapping[str, Sequence[int]]) -> Mapping[str, Counterparts]:
+        """Of files by their paths, each with chunks of it."""
+        ...
 
     def names_in(self, paths: Sequence[str]) -> Mapping[str, Counter[str]]:
         """The words of the names that files define."""
@@ -84,33 +108,32 @@ class Around(Protocol):
 def rank(question: Question, found: Sequence[Candidate], around: Around) -> list[Ranked]:
     """Files in the order of how well they answer."""
     by_path: dict[str, list[Candidate]] = {}
-    for each in found:
+    for each in sorted(found, key=_Best(found).order):
         by_path.setdefault(each.path, []).append(each)
-    best = _Best(found)
-    weights = {path: _weight(question, path, chunks[0].role) for path, chunks in by_path.items()}
-    words = _shares({path: [c.words for c in chunks] for path, chunks in by_path.items()}, weights)
-    meaning = _shares({path: _meanings(chunks) for path, chunks in by_path.items()}, weights)
+    roles = _roles_meant(question, by_path, around)
+    weights = {path: _weight(roles, path, chunks[0].role) for path, chunks in by_path.items()}
+    said = _shares({path: [c.words for c in chunks] for path, chunks in by_path.items()}, weights)
+    meaning = _shares({path: [c.meaning for c in _bodies(chunks)] for path, chunks in by_path.items()}, weights)
     whole = _shares({path: [max(c.whole for c in chunks)] for path, chunks in by_path.items()}, weights)
     scores = {
-        path: WORDS * words[path]
-        + MEANING * meaning[path]
-        + WHOLE * whole[path]
-        + _named(question, path, by_path[path])
+        path: WORDS * said[path] + MEANING * meaning[path] + WHOLE * whole[path] + _named(question, path, by_path[path])
         for path in by_path
     }
     first = sorted(scores, key=lambda path: (-scores[path] * weights[path], path))[:LOOKED_AT]
-    names = around.names_in(first)
     near = _nearness(first, by_path, scores, around)
+    best = {path: [chunk.key for chunk in _bodies(by_path[path])[:CHUNKS]] for path in first}
+    met = around.counterparts(question.text, best)
     for path in first:
-        scores[path] += NAMES * _share_of_names(question.words, names.get(path, Counter()))
         scores[path] += NEIGHBOURS * near.get(path, 0.0)
+        if path in met:
+            scores[path] += IN_PATH * met[path].in_path + IN_CHUNK * met[path].in_chunk
     order = sorted(scores, key=lambda path: (-scores[path] * weights[path], path))
     return [
         Ranked(
             path=path,
             score=scores[path] * weights[path],
-            chunks=tuple(sorted(by_path[path], key=best.order)),
-            why=_why(question, path, by_path[path], names.get(path, Counter())),
+            chunks=tuple(by_path[path]),
+            why=_why(question, roles, path, by_path[path]),
         )
         for path in order
     ]
@@ -128,9 +151,9 @@ class _Best:
         return chunk.type is NodeType.FILE, -score, chunk.key
 
 
-def _meanings(chunks: Iterable[Candidate]) -> list[float]:
-    """Of a file's chunks. What it means as a whole counts apart."""
-    return [chunk.meaning for chunk in chunks if chunk.type is not NodeType.FILE]
+def _bodies(chunks: Iterable[Candidate]) -> list[Candidate]:
+    """A file's chunks without the file as a whole, which counts apart."""
+    return [chunk for chunk in chunks if chunk.type is not NodeType.FILE]
 
 
 def _shares(scores: Mapping[str, Iterable[float]], weights: Mapping[str, float]) -> dict[str, float]:
@@ -161,17 +184,10 @@ def _nearness(
     return near
 
 
-def _share_of_names(words: Sequence[str], names: Mapping[str, int]) -> float:
-    """How many of the words are in names of definitions; fully when they are in three."""
-    if not words:
-        return 0.0
-    return sum(min(1.0, math.log1p(names.get(word, 0)) / math.log(4)) for word in words) / len(words)
-
-
 def _named(question: Question, path: str, chunks: Iterable[Candidate]) -> float:
     scale = 1.0 if question.is_name else MENTIONED
     score = scale * DEFINES * max((chunk.named for chunk in chunks), default=0.0)
-    stem = _plain(PurePosixPath(path).name.partition(".")[0])
+    stem = _plain(_stem(path))
     if any(stem == _plain(name) for name in question.names):
         score += scale * NAMED
     if any(path == asked or path.endswith(f"/{asked}") for asked in question.paths):
@@ -179,16 +195,35 @@ def _named(question: Question, path: str, chunks: Iterable[Candidate]) -> float:
     return score
 
 
+def _stem(path: str) -> str:
+    return PurePosixPath(path).name.partition(".")[0]
+
+
 def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def _weight(question: Question, path: str, role: Role) -> float:
-    weight = 1.0 if role in question.roles else ROLES[role]
+def _roles_meant(question: Question, by_path: Mapping[str, Sequence[Candidate]], around: Around) -> Collection[Role]:
+    """The kinds of files that a question speaks of; none for a word that half of the code is called by."""
+    if not question.roles:
+        return ()
+    code = [path for path, chunks in by_path.items() if chunks[0].role is Role.CODE]
+    code = sorted(code, key=lambda path: (-max(chunk.words for chunk in by_path[path]), path))[:LOOKED_AT]
+    names = around.names_in(code)
+    called = {path: {*names.get(path, ()), *words(_stem(path))} for path in code}
+    return {
+        role
+        for role, sign in question.roles.items()
+        if sum(sign in each for each in called.values()) < COMMON * max(len(code), 1)
+    }
+
+
+def _weight(roles: Collection[Role], path: str, role: Role) -> float:
+    weight = 1.0 if role in roles else ROLES[role]
     return weight * DECLARES if path.endswith((".d.ts", ".pyi")) else weight
 
 
-def _why(question: Question, path: str, chunks: Sequence[Candidate], names: Mapping[str, int]) -> tuple[str, ...]:
+def _why(question: Question, roles: Collection[Role], path: str, chunks: Sequence[Candidate]) -> tuple[str, ...]:
     why: list[str] = []
     if defined := sorted({chunk.qualified or chunk.name for chunk in chunks if chunk.named}):
         why.append(f"defines {', '.join(defined[:3])}")
@@ -199,13 +234,11 @@ def _why(question: Question, path: str, chunks: Sequence[Candidate], names: Mapp
     nearest = max((chunk.meaning for chunk in chunks), default=0.0)
     if nearest > 0:
         why.append(f"means nearly this ({nearest:.2f})")
-    if called := [word for word in question.words if names.get(word)]:
-        why.append(f"has names with {', '.join(called[:4])}")
     role = chunks[0].role
     if role is not Role.CODE:
         why.append(
             f"counts less, as {'an' if role is Role.EXAMPLE else 'a'} {role.value}"
-            if role not in question.roles
+            if role not in roles
             else f"is a {role.value}"
         )
     return tuple(why)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sylk_ray.knowledge.embedding.embedder import Vectors
+from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
 from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, ModelFile, name_of, open_model
 from sylk_ray.knowledge.embedding.places import place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
@@ -73,6 +73,29 @@ class StaticEmbedder:
         found = np.fromiter(counts.keys(), np.int64, some)
         weights = model.of_questions[found] * _ROOTS[np.minimum(np.fromiter(counts.values(), np.int64, some), MOST)]
         return _unit(_shares(weights, weights.sum())[None] @ model.vectors[found].astype(np.float32))[0]
+
+    def counterparts(self, question: str, texts: Sequence[str]) -> Vectors:
+        """How well the words of a question are met by each text, [texts], within [0, 1]: of each word the cosine of the
+        nearest one in the text, in the mean by what each says (MaxSim; Khattab and Zaharia, 2020). 0 for a text without
+        words. Raises EmbedderUnavailable."""
+        model = self._model
+        met = np.zeros(len(texts), np.float32)
+        asked = np.unique([row for identifier in identifiers(question) for row in self._vocabulary.rows_of(identifier)])
+        found = self._rows.of(tokens_of(texts))
+        told = np.flatnonzero(np.diff(found.starts))
+        if not len(asked) or not len(told):
+            return met
+        different, places = np.unique(found.values, return_inverse=True)
+        asked_vectors, vectors = (
+            model.vectors[rows].astype(np.float32) for rows in (asked.astype(np.int64), different)
+        )
+        lengths = np.linalg.norm(asked_vectors, axis=1)
+        cosines = to_units(asked_vectors) @ to_units(vectors).T
+        nearest = np.maximum.reduceat(cosines[:, places], found.starts[told], axis=1)
+        met[told] = np.average(
+            np.maximum(nearest, 0), axis=0, weights=model.of_questions[asked.astype(np.int64)] * lengths
+        )
+        return met
 
     @cached_property
     def _model(self) -> ModelFile:

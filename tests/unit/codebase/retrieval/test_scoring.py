@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sylk_ray.codebase.retrieval.question import read_question
-from sylk_ray.codebase.retrieval.scoring import Candidate, rank
+from sylk_ray.codebase.retrieval.scoring import Candidate, Counterparts, rank
 from sylk_ray.codebase.roles import Role
 from sylk_ray.knowledge import NodeType
 
@@ -19,10 +19,17 @@ class Alone:
     """Candidates of which nothing else is known; or these names and edges."""
 
     def __init__(
-        self, names: dict[str, Counter[str]] | None = None, edges: list[tuple[int, int, float]] | None = None
+        self,
+        names: dict[str, Counter[str]] | None = None,
+        edges: list[tuple[int, int, float]] | None = None,
+        met: dict[str, Counterparts] | None = None,
     ) -> None:
         self._names = names or {}
+        self._met = met or {}
         self._edges = edges or []
+
+    def counterparts(self, text: str, chunks: Mapping[str, Sequence[int]]) -> dict[str, Counterparts]:
+        return {path: self._met[path] for path in chunks if path in self._met}
 
     def names_in(self, paths: Sequence[str]) -> dict[str, Counter[str]]:
         return {path: self._names[path] for path in paths if path in self._names}
@@ -68,10 +75,27 @@ def test_tests_come_first_when_they_are_asked_for() -> None:
     assert _order("tests of the parser", found) == ["test_a", "b"]
 
 
-def test_names_of_definitions_count() -> None:
-    found = [_chunk(1, "a", 9, 0.5), _chunk(2, "b", 8, 0.5)]
-    around = Alone({"b": Counter({"input": 3, "pars": 3})})
-    assert _order(QUERY, found, around) == ["b", "a"]
+@pytest.mark.parametrize(
+    ("query", "names", "first"),
+    [
+        ("tests of the parser", {}, "test_a"),
+        ("keep it in memory for tests", {}, "b"),
+        ("read json from a stream", {}, "b"),
+        ("tests for the same seed", {"b": Counter({"test": 3})}, "b"),
+    ],
+)
+def test_a_word_for_tests_means_tests_where_they_are_asked_for_and_are_not_what_all_is_about(
+    query: str, names: dict[str, Counter[str]], first: str
+) -> None:
+    found = [_chunk(1, "test_a", 9, role=Role.TEST), _chunk(2, "b", 8), _chunk(3, "c.json", 9, role=Role.CONFIGURATION)]
+    assert _order(query, found, Alone(names))[0] == first
+
+
+def test_a_file_with_a_counterpart_of_each_word_comes_before_one_without() -> None:
+    found = [_chunk(1, "a", 9, 0.5), _chunk(2, "b", 8.9, 0.5)]
+    assert _order(QUERY, found) == ["a", "b"]
+    assert _order(QUERY, found, Alone(met={"a": Counterparts(0.2, 0.5), "b": Counterparts(0.2, 0.9)})) == ["b", "a"]
+    assert _order(QUERY, found, Alone(met={"a": Counterparts(0.2, 0.5), "b": Counterparts(0.8, 0.5)})) == ["b", "a"]
 
 
 def test_what_the_best_file_uses_is_lifted() -> None:

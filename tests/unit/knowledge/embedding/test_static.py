@@ -37,6 +37,16 @@ def test_what_says_the_same_in_other_words_is_nearer_than_what_does_not() -> Non
     assert rows[0] @ asked > rows[1] @ asked + 0.1
 
 
+def test_each_word_of_a_question_is_met_by_the_nearest_one_of_a_text() -> None:
+    texts = ["erase(folder)", "remove(directory) and much else that says nothing of it", "matrix", "", "!?"]
+    erase, remove, other, empty, marks = StaticEmbedder().counterparts("remove directory", texts).tolist()
+    assert remove == pytest.approx(1, abs=1e-5)
+    assert remove > erase > other + 0.1
+    assert empty == marks == 0
+    assert StaticEmbedder().counterparts("?!", texts).tolist() == [0] * 5
+    assert StaticEmbedder().counterparts("remove", []).tolist() == []
+
+
 def test_a_text_has_the_same_vector_whatever_else_is_embedded() -> None:
     one, other = StaticEmbedder(), StaticEmbedder()
     other.embed(["something else entirely", "parse"])
