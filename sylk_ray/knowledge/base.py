@@ -17,7 +17,7 @@ from sylk_ray.knowledge import upkeep
 from sylk_ray.knowledge.carrying import Carrier
 from sylk_ray.knowledge.collections import Collections
 from sylk_ray.knowledge.embedding import Embedder, EmbedderUnavailable, StaticEmbedder
-from sylk_ray.knowledge.encoding import Prepared, encode
+from sylk_ray.knowledge.encoding import Prepared, encode, point_of
 from sylk_ray.knowledge.finding import DomainFound
 from sylk_ray.knowledge.gate import LeaseTerms, Verdict, facets_of
 from sylk_ray.knowledge.graph import Graph
@@ -417,10 +417,17 @@ class KnowledgeBase(Looking):
             self._written.setdefault(domain, Written()).keys.update(each)
         if not rows:
             return
+        assert self._after is not None
         for (domain, scope), members in _by_place(given, range(len(given))).items():
-            put = [replace(rows[at], key=keys[at]) for at in members]
             model = self._collections.embedder_of(Domain(domain), scope)
-            outbox.note(self._database, Domain(domain), scope, Change(put=put, model=model.name if model else ""))
+            name = model.name if model else ""
+            if isinstance(model, StaticEmbedder):
+                change = Change(again=[keys[at] for at in members], model=name)
+            else:
+                # Others cost time and money, and may be gone when they are asked again.
+                change = Change(put=[replace(rows[at], key=keys[at]) for at in members], model=name)
+            number = outbox.note(self._database, Domain(domain), scope, change)
+            self._after.append(partial(self._carrier.give, number, [point_of(rows[at], keys[at]) for at in members]))
             nodes = self._written[Domain(domain)].nodes
             nodes += ((keys[at], facets_of(scope, rows[at].payload)) for at in members)
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from sylk_ray.knowledge.encoding import point_of
 from sylk_ray.knowledge.model import Domain
 from sylk_ray.knowledge.store import Database, outbox
-from sylk_ray.knowledge.store.outbox import VectorRow
-from sylk_ray.knowledge.vectors import VectorStore
+from sylk_ray.knowledge.store.outbox import Pending, VectorRow
+from sylk_ray.knowledge.vectors import Point, VectorStore
 
 FLUSH_ENTRIES = 32
 """Entries that are carried out before the vectors are flushed and the entries forgotten."""
@@ -36,6 +36,13 @@ class Carrier:
         """The last entry that was carried out by this process."""
         self._waiting: list[tuple[int, Domain, str]] = []
         """Carried out, and perhaps not on the disk yet."""
+        self._given: dict[int, list[Point]] = {}
+        """The points of entries that this process has written, so that they need not be read or made again."""
+
+    def give(self, number: int, points: list[Point]) -> None:
+        """The points of an entry that was committed."""
+        with self._lock:
+            self._given[number] = points
 
     def carry(self) -> int:
         """Carry out what is there; returns how many entries. An entry stays when the vector store raises."""
@@ -44,21 +51,32 @@ class Carrier:
             while entries := outbox.pending(self._database, after=self._done):
                 for entry in entries:
                     store = self._vectors(entry.domain)
-                    put, gone = entry.change.put, entry.change.remove
                     if entry.change.drop:
                         store.drop(entry.scope)
-                    if put and entry.change.model not in ("", store.space_of(entry.scope).model):
-                        put = self._encode_again(entry.domain, entry.scope, [row.key for row in put])
-                    for start in range(0, len(put), POINTS):
-                        store.upsert(entry.scope, [point_of(row) for row in put[start : start + POINTS]])
-                    if gone:
-                        store.delete(entry.scope, gone)
+                    points = self._points(entry, store)
+                    for start in range(0, len(points), POINTS):
+                        store.upsert(entry.scope, points[start : start + POINTS])
+                    if entry.change.remove:
+                        store.delete(entry.scope, entry.change.remove)
                     self._done = entry.number
                     self._waiting.append((entry.number, entry.domain, entry.scope))
                     carried += 1
             if len(self._waiting) >= FLUSH_ENTRIES:
                 self._flush()
         return carried
+
+    def _points(self, entry: Pending, store: VectorStore) -> list[Point]:
+        """What an entry puts: what was given, as long as that is of the model that the scope is of."""
+        given = self._given.pop(entry.number, None)
+        change = entry.change
+        if change.model not in ("", store.space_of(entry.scope).model):
+            return self._made_again(entry, [*(row.key for row in change.put), *change.again])
+        if given is not None:
+            return given
+        return [*(point_of(row) for row in change.put), *self._made_again(entry, change.again)]
+
+    def _made_again(self, entry: Pending, keys: list[int]) -> list[Point]:
+        return [point_of(row) for row in self._encode_again(entry.domain, entry.scope, keys)] if keys else []
 
     def flush(self) -> None:
         """Bring what was carried out to the disk, and forget the entries."""

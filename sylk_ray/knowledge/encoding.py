@@ -91,12 +91,13 @@ def _dense(texts: Sequence[str], embedder: Embedder) -> list[bytes]:
     return [row.tobytes() for row in rows]
 
 
-def point_of(row: VectorRow) -> Point:
-    """What a vector store takes. A dense vector of zeros is left out: it is like nothing."""
+def point_of(row: VectorRow, key: int = 0) -> Point:
+    """What a vector store takes, with this key or with the row's own. A dense vector of zeros is left out: it is like
+    nothing."""
     dense = np.frombuffer(row.dense, np.float32)
     indices, values = np.frombuffer(row.indices, np.uint32), np.frombuffer(row.values, np.float32)
     return Point(
-        key=row.key,
+        key=key or row.key,
         dense=dense if dense.any() else None,
         sparse=Sparse(indices, values) if len(indices) else None,
         payload=row.payload,

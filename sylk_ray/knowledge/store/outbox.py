@@ -1,7 +1,9 @@
 """What the vectors must still become, written in the transaction that made it so.
 
-An entry carries the points themselves, so carrying it out needs nothing else, and twice does no harm. It is removed
-when the vectors that it made are on the disk; what is left when a knowledge base is opened is carried out then.
+An entry carries the points themselves, so carrying it out needs nothing else, or, where encoding a node again costs
+next to nothing, the keys of the nodes that they are made of: vectors are by far the most of what is stored, and would be
+written twice. Carrying it out twice does no harm. It is removed when the vectors that it made are on the disk; what is
+left when a knowledge base is opened is carried out then.
 """
 
 from __future__ import annotations
@@ -26,13 +28,16 @@ class VectorRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Change(msgspec.Struct, frozen=True, array_like=True):
-    """Points to put in place of what is there, and points to remove; or the whole scope to drop, before both."""
+    """Points to put in place of what is there, those of nodes to put by encoding these again, and points to remove; or
+    the whole scope to drop, before all three."""
 
     put: list[VectorRow] = []
     remove: list[int] = []
     drop: bool = False
     model: str = ""
     """The embedder's that ``put`` is of; empty for words alone."""
+    again: list[int] = []
+    """The keys of those nodes."""
 
 
 class Pending(msgspec.Struct, frozen=True):

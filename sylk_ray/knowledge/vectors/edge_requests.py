@@ -68,10 +68,11 @@ def upsert_of(points: list[Point]) -> engine.UpdateOperation:
     for each in points:
         vectors: Any = {}
         if each.dense is not None:
-            # Lists are taken twice as fast as arrays.
-            vectors[DENSE] = each.dense.tolist()
+            # What has the buffer's numbers is taken faster than a list, and that twice as fast as an array.
+            vectors[DENSE] = np.ascontiguousarray(each.dense).data
         if each.sparse is not None:
-            vectors[SPARSE] = engine.SparseVector(each.sparse.indices.tolist(), each.sparse.values.tolist())
+            indices, values = np.ascontiguousarray(each.sparse.indices), np.ascontiguousarray(each.sparse.values)
+            vectors[SPARSE] = engine.SparseVector(indices.data, values.data)
         made.append(engine.Point(each.key, vectors, _written(each.payload)))
     return engine.UpdateOperation.upsert_points(made)
 

@@ -16,6 +16,7 @@ Dense: TypeAlias = npt.NDArray[np.float32]
 Payload: TypeAlias = dict[str, str | int | bool]
 
 MAX_KEY = 2**63 - 1
+_HALF = np.uint64(32)
 
 
 class Quantisation(StrEnum):
@@ -110,8 +111,25 @@ def check_points(points: list[Point], space: VectorSpace) -> None:
     for each in points:
         if not 0 < each.key <= MAX_KEY:
             raise InvalidVector(f"{each.key} is no key", hint="keys are from 1 to 2**63 - 1")
-        if each.sparse is not None:
-            check_sparse(each.sparse, f"point {each.key}")
+    sparse = [each for each in points if each.sparse is not None]
+    if not _are_sound([each.sparse for each in sparse if each.sparse is not None]):
+        for each in sparse:
+            if each.sparse is not None:
+                check_sparse(each.sparse, f"point {each.key}")
+
+
+def _are_sound(vectors: list[Sparse]) -> bool:
+    """As ``check_sparse`` says it of each, looked at together: a tenth of the time."""
+    lengths = [len(each.indices) for each in vectors]
+    if lengths != [len(each.values) for each in vectors]:
+        return False
+    if not vectors:
+        return True
+    # Vector and index in one number each: in order, an index that comes twice is next to itself.
+    keys = np.repeat(np.arange(len(vectors), dtype=np.uint64) << _HALF, lengths)
+    keys |= np.concatenate([each.indices for each in vectors]).astype(np.uint32)
+    keys.sort()
+    return bool((keys[1:] != keys[:-1]).all() and np.isfinite(np.concatenate([each.values for each in vectors])).all())
 
 
 def check_sparse(sparse: Sparse, whose: str) -> None:
