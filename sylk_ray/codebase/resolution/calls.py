@@ -8,8 +8,9 @@ from sylk_ray.codebase.resolution.families import ABOVE, COMMON, OWN
 from sylk_ray.codebase.resolution.links import Place
 from sylk_ray.codebase.resolution.scope import Found, Scope, Scopes
 
-_CALLED_PLAINLY = {SymbolKind.FUNCTION, SymbolKind.TYPE}
-_MEMBERS = {SymbolKind.METHOD}
+_CALLED_PLAINLY = frozenset({SymbolKind.FUNCTION, SymbolKind.TYPE})
+_MEMBERS = frozenset({SymbolKind.METHOD})
+_CALLED_OR_MEMBERS = _CALLED_PLAINLY | _MEMBERS
 
 
 class Calls:
@@ -36,7 +37,7 @@ class Calls:
         if scope.imports_name(call.name):
             return []
         if scope.implicit_self:
-            return self._by_name(scope, call.name, {*_CALLED_PLAINLY, SymbolKind.METHOD}, top=False)
+            return self._by_name(scope, call.name, _CALLED_OR_MEMBERS, top=False)
         return self._by_name(scope, call.name, _CALLED_PLAINLY, top=True)
 
     def _with_receiver(self, scope: Scope, call: Reference, receiver: str) -> Found | None:
@@ -93,7 +94,7 @@ class Calls:
         known = scope.plain(first, call.within)
         return known is not None and bool(first[:1].isupper()) and "." not in call.receiver
 
-    def _by_name(self, scope: Scope, name: str, kinds: set[SymbolKind], *, top: bool) -> list[Found]:
+    def _by_name(self, scope: Scope, name: str, kinds: frozenset[SymbolKind], *, top: bool) -> list[Found]:
         """What the name alone says: sure to a degree where there is one, less where there are few."""
         if name in COMMON or len(name) < 3:
             return []

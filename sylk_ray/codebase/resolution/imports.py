@@ -23,6 +23,8 @@ class Imports:
     def __init__(self, tables: Tables, manifests: Manifests) -> None:
         self._tables = tables
         self._manifests = manifests
+        self._of_python: dict[tuple[str, str, int], list[str]] = {}
+        """Asked for already: folder, module as a path, and leading dots. The files of a folder import the same."""
         by_language: dict[str, Callable[[str, Import, str], list[str]]] = {
             "python": self._python,
             "javascript": self._javascript,
@@ -81,9 +83,15 @@ class Imports:
 
     def _python(self, path: str, imported: Import, name: str) -> list[str]:
         inner = "/".join(part for part in (imported.module.replace(".", "/"), name) if part)
-        folder = posixpath.dirname(path)
-        if imported.relative:
-            for _ in range(imported.relative - 1):
+        asked = (posixpath.dirname(path), inner, imported.relative)
+        known = self._of_python.get(asked)
+        if known is None:
+            known = self._of_python[asked] = self._find_python(*asked)
+        return known
+
+    def _find_python(self, folder: str, inner: str, relative: int) -> list[str]:
+        if relative:
+            for _ in range(relative - 1):
                 folder = posixpath.dirname(folder)
             return self._python_module(posixpath.join(folder, inner) if inner else folder)
         parts = folder.split("/") if folder else []

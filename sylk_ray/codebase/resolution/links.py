@@ -7,7 +7,7 @@ import msgspec
 from sylk_ray.knowledge.model import EdgeType
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
+class Link(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """From a file or a symbol of it to another."""
 
     source_path: str
@@ -24,7 +24,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     """In the source's file, in the order in which they were read."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """A file, or with a qualified name a symbol of it."""
 
     path: str

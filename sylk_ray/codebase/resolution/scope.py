@@ -17,6 +17,7 @@ _MOST_STEPS = 4
 """Of re-exports followed one after the other, and of base types."""
 _DEEPEST = 32
 """Members of base types that are looked for to know another base type."""
+_TYPES = frozenset({SymbolKind.TYPE})
 _SURROUNDED = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.MODULE})
 Found = tuple[Place, float]
 
@@ -30,6 +31,7 @@ class Scopes:
         self.looked_for: set[tuple[str, str, str]] = set()
         """Members of base types that are being looked for: path, type and name."""
         self._made: dict[str, Scope] = {}
+        self._candidates: dict[tuple[str, str, frozenset[SymbolKind], bool], list[Place]] = {}
 
     def of(self, path: str) -> Scope:
         """The scope of a known file."""
@@ -37,6 +39,22 @@ class Scopes:
         if scope is None:
             scope = self._made[path] = Scope(self, self.tables.outlines[path])
         return scope
+
+
+    def candidates(self, name: str, kin: str, kinds: frozenset[SymbolKind], *, top: bool) -> list[Place]:
+        """All definitions of a name in files of a family, of the kinds; ``top``: at their top level only."""
+        asked = (name, kin, kinds, top)
+        known = self._candidates.get(asked)
+        if known is None:
+            found: dict[Place, None] = {}
+            for path, symbols in self.tables.definitions(name).items():
+                if family(self.tables.outlines[path].language) == kin:
+                    tops = self.tables.tops(path) if top else ()
+                    for symbol in symbols:
+                        if symbol.kind in kinds and (not top or symbol.qualified in tops):
+                            found[Place(path, symbol.qualified)] = None
+            known = self._candidates[asked] = list(found)
+        return known
 
 
 class Scope:
@@ -48,6 +66,7 @@ class Scope:
         self.outline = outline
         self.path = outline.path
         self.implicit_self = outline.language in IMPLICIT_SELF
+        self._family = family(outline.language)
         self.modules: dict[str, list[str]] = {}
         """What an imported module is called here, with its files; none of them for somebody else's."""
         self._named: dict[str, tuple[Import, str, list[str]]] = {}
@@ -64,6 +83,8 @@ class Scope:
         self._types = {(each.within, each.name): each.type for each in outline.bindings}
         self._below: dict[str, list[str]] = {}
         self._known: dict[tuple[str, str], Found | None] = {}
+        self._qualified: dict[tuple[str, str, str], Found | None] = {}
+        self._own: dict[str, str] = {}
 
     def _add(self, imported: Import, files: list[str]) -> None:
         language = self.outline.language
@@ -206,11 +227,21 @@ class Scope:
         before, _, name = written.replace("::", ".").replace("\\", ".").strip(".").rpartition(".")
         found = self.qualified(before, name, within) if before else self.plain(name, within)
         if found is None and not (self.imports_name(name) or (before and self.is_foreign(before))):
-            found = self.only_one(name, {SymbolKind.TYPE})
+            found = self.only_one(name, _TYPES)
         return found
 
     def qualified(self, before: str, name: str, within: str) -> Found | None:
         """A name with a module, a type or a namespace before it."""
+        key = (before, name, within)
+        if key in self._qualified:
+            return self._qualified[key]
+        found = self._find_qualified(before, name, within)
+        # While a base type is looked for it may be not found for that alone.
+        if not self._scopes.looked_for:
+            self._qualified[key] = found
+        return found
+
+    def _find_qualified(self, before: str, name: str, within: str) -> Found | None:
         files = self.module_files(before) or self.module_files(before.replace(".", "::"))
         for path in files:
             if place := self._scopes.of(path).exported(name):
@@ -230,10 +261,11 @@ class Scope:
                 return member, min(sure, links.IMPORTED)
             return None
         by_full_name = f"{before}.{name}"
-        for path, symbols in sorted(self._tables.definitions(name).items(), key=lambda each: each[0]):
-            for symbol in symbols:
-                if symbol.qualified == by_full_name and self._is_kin(path):
-                    return Place(path, symbol.qualified), links.THROUGH_A_TYPE
+        defined = self._tables.definitions(name)
+        full = [path for path, some in defined.items() if any(each.qualified == by_full_name for each in some)]
+        kin = [path for path in full if self._is_kin(path)]
+        if kin:
+            return Place(min(kin), by_full_name), links.THROUGH_A_TYPE
         return self._of_package(before, name)
 
     def _of_package(self, before: str, name: str) -> Found | None:
@@ -293,6 +325,12 @@ class Scope:
 
     def own_type(self, within: str) -> str:
         """The innermost type that a definition stands in."""
+        known = self._own.get(within)
+        if known is None:
+            known = self._own[within] = self._find_own_type(within)
+        return known
+
+    def _find_own_type(self, within: str) -> str:
         around = within
         while around:
             symbols = self._tables.symbols(self.path, around)
@@ -305,19 +343,13 @@ class Scope:
 
     def _is_kin(self, path: str) -> bool:
         other = self._tables.outlines[path].language
-        return family(other) == family(self.outline.language)
+        return family(other) == self._family
 
-    def candidates(self, name: str, kinds: set[SymbolKind], *, top: bool) -> list[Place]:
+    def candidates(self, name: str, kinds: frozenset[SymbolKind], *, top: bool) -> list[Place]:
         """All definitions of a name in files of this family, of the kinds; ``top``: at their top level only."""
-        found: dict[Place, None] = {}
-        for path, symbols in self._tables.definitions(name).items():
-            if self._is_kin(path):
-                for symbol in symbols:
-                    if symbol.kind in kinds and (not top or symbol.qualified in self._tables.tops(path)):
-                        found[Place(path, symbol.qualified)] = None
-        return list(found)
+        return self._scopes.candidates(name, self._family, kinds, top=top)
 
-    def only_one(self, name: str, kinds: set[SymbolKind]) -> Found | None:
+    def only_one(self, name: str, kinds: frozenset[SymbolKind]) -> Found | None:
         """The only definition of a name in the repository."""
         found = self.candidates(name, kinds, top=True)
         return (found[0], links.ONLY_ONE) if len(found) == 1 else None
