@@ -223,13 +223,12 @@ class KnowledgeBase(Looking):
             after(partial(self.graph.disconnect, gone))
         return len(gone)
 
-    def relink(self, domain: Domain, scope: str, path: str, wanted: Sequence[Edge]) -> None:
-        """Make these the edges from all nodes that stand at a path; what is there already is not written again.
-
-        Raises as ``connect`` does; then nothing has changed."""
+    def relink(self, domain: Domain, scope: str, wanted: Mapping[str, Sequence[Edge]]) -> None:
+        """Make these the edges from all nodes that stand at each of these paths; what is there already is not written
+        again. Raises as ``connect`` does; then nothing has changed."""
         with self._write():
-            there = {(e.source, e.target, e.type): e for e in edges.from_path(self._database, domain, scope, path)}
-            target = {(e.source, e.target, e.type): e for e in wanted}
+            there = {(e.source, e.target, e.type): e for e in edges.from_paths(self._database, domain, scope, wanted)}
+            target = {(e.source, e.target, e.type): e for some in wanted.values() for e in some}
             self.disconnect(edge.id for end, edge in there.items() if end not in target)
             self.connect(
                 [

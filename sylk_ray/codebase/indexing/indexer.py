@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sylk_ray.codebase.changes import Changes, Stamp, changes
+from sylk_ray.codebase.indexing.collecting import without_collector
 from sylk_ray.codebase.indexing.edges import edges_of
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, package_id
 from sylk_ray.codebase.outline import Outline
@@ -94,10 +95,14 @@ class Indexer:
         outlines: list[Outline] = []
         if found or unlinked:
             resolver = self._ready()
+            everything = unlinked or not remembered
             self._base.note(_CODE, self.scope, {_UNLINKED: b""})
             self._remove(found.removed, remembered.keys())
-            outlines = self._take_in([*found.added, *found.changed], found.stamps, tell)
-            self._link(resolver, outlines, found.removed, tell, everything=unlinked)
+            # When all will be linked, the resolver learns of files while the next ones are read.
+            learn = resolver.add if everything else _learn_nothing
+            with without_collector():
+                outlines = self._take_in([*found.added, *found.changed], found.stamps, tell, learn)
+                self._link(resolver, () if everything else outlines, found, tell, everything=everything)
         known = self._as_read(found, remembered, outlines)
         if known != remembered or state != {_KNOWN: _FORMAT}:
             stored = remembered | {outline.path: known[outline.path] for outline in outlines}
@@ -157,6 +162,7 @@ class Indexer:
         paths: Sequence[str],
         fresh: Mapping[str, Stamp],
         tell: Callable[[Progress], None],
+        learn: Callable[[Sequence[Outline]], None],
     ) -> list[Outline]:
         from sylk_ray.codebase.indexing.readers import Readers
 
@@ -179,6 +185,7 @@ class Indexer:
                     stamps = {outline.path: fresh[outline.path] for outline in now}
                     self._base.note(_CODE, self.scope, memos | _stamped(stamps))
                 outlines += now
+                learn(now)
                 tell(Progress("reading", len(outlines), len(paths)))
         return outlines
 
@@ -194,13 +201,13 @@ class Indexer:
         self,
         resolver: Resolver,
         outlines: Sequence[Outline],
-        removed: Sequence[str],
+        found: Changes,
         tell: Callable[[Progress], None],
         *,
         everything: bool,
     ) -> None:
-        touched = [*(outline.path for outline in outlines), *removed]
-        affected = resolver.update(outlines, removed, self._manifests(touched))
+        touched = [*found.added, *found.changed, *found.removed]
+        affected = resolver.update(outlines, found.removed, self._manifests(touched))
         known = resolver.paths
         paths = known if everything else sorted(affected.intersection(known))
         for start in range(0, len(paths), TOGETHER):
@@ -214,8 +221,7 @@ class Indexer:
         self._make_sure_of([self._external(module) for module in sorted(modules)])
         folders = sorted({_folder(path) for path in paths})
         self._make_sure_of([self._package(folder) for folder in folders])
-        for path in paths:
-            self._base.relink(_CODE, self.scope, path, edges_of(self.scope, path, resolver))
+        self._base.relink(_CODE, self.scope, {path: edges_of(self.scope, path, resolver) for path in paths})
         self._base.connect(
             [
                 Edge(
@@ -272,6 +278,10 @@ def _stamped(stamps: Mapping[str, Stamp | None]) -> dict[str, bytes | None]:
 
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
+
+
+def _learn_nothing(outlines: Sequence[Outline]) -> None:
+    pass
 
 
 def _tell_nobody(progress: Progress) -> None:

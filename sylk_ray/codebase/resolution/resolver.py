@@ -36,6 +36,12 @@ class Resolver:
         """The files that are known, in order."""
         return sorted(self._tables.outlines)
 
+    def add(self, outlines: Iterable[Outline]) -> None:
+        """Takes in what was read, for one that asks for the links of every file after its next ``update``."""
+        for outline in outlines:
+            self._tables.remove(outline.path)
+            self._tables.add(outline)
+
     def update(
         self,
         outlines: Iterable[Outline],

@@ -17,6 +17,12 @@ _SELECT = (
     "SELECT edges.id, one.id, other.id, edges.type, weight, edges.metadata, edges.created_at"
     " FROM edges JOIN nodes one ON one.key = edges.source JOIN nodes other ON other.key = edges.target"
 )
+_FROM = (
+    "SELECT edges.id, one.id, other.id, edges.type, weight, edges.metadata, edges.created_at"
+    " FROM nodes one INDEXED BY nodes_by_path CROSS JOIN edges ON one.key = edges.source"
+    " CROSS JOIN nodes other ON other.key = edges.target"
+)
+"""In this order: SQLite may take all edges first where several paths are asked for."""
 _INSERT = (
     "INSERT INTO edges(source, target, type, weight, metadata, across, created_at) VALUES {}"
     " ON CONFLICT(source, target, type) DO UPDATE SET weight = excluded.weight, metadata = excluded.metadata"
@@ -27,7 +33,7 @@ A_STATEMENT = 256
 _json = msgspec.json.Encoder()
 
 
-class Joined(msgspec.Struct, frozen=True):
+class Joined(msgspec.Struct, frozen=True, gc=False):
     """An edge as the graph has it: by the keys of its ends."""
 
     id: int
@@ -59,10 +65,9 @@ def insert(database: Database, edges: Sequence[Edge], now: float) -> list[Joined
         ends = nodes.keys_of(database, {end for edge in edges for end in (edge.source, edge.target)})
         rows: list[tuple[Any, ...]] = []
         for edge in edges:
-            for end in (edge.source, edge.target):
-                if end not in ends:
-                    raise nodes.unknown(end)
-            source, target = ends[edge.source], ends[edge.target]
+            source, target = ends.get(edge.source), ends.get(edge.target)
+            if source is None or target is None:
+                raise nodes.unknown(edge.target if source else edge.source)
             check_edge(edge.type, edge.weight, (edge.source, source[1]), (edge.target, target[1]))
             metadata = _json.encode(edge.metadata).decode()
             across = source[1:] != target[1:]
@@ -71,11 +76,11 @@ def insert(database: Database, edges: Sequence[Edge], now: float) -> list[Joined
         for start in range(0, len(rows), A_STATEMENT):
             some = rows[start : start + A_STATEMENT]
             places = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(some))
-            for number, *joined in connection.execute(_INSERT.format(places), list(chain.from_iterable(some))):
-                numbers[*joined] = number
+            made = connection.execute(_INSERT.format(places), list(chain.from_iterable(some)))
+            numbers.update(((source, target, kind), number) for number, source, target, kind in made)
     return [
-        Joined(numbers[source, target, kind], source, target, edge.type, weight)
-        for edge, (source, target, kind, weight, *_) in zip(edges, rows, strict=True)
+        Joined(numbers[row[0], row[1], row[2]], row[0], row[1], edge.type, edge.weight)
+        for edge, row in zip(edges, rows, strict=True)
     ]
 
 
@@ -95,10 +100,10 @@ def get(database: Database, number: int) -> Edge | None:
     return _edge(rows[0]) if rows else None
 
 
-def from_path(database: Database, domain: Domain, scope: str, path: str) -> list[Edge]:
-    """The edges from all nodes that stand at a path."""
-    rows = database.rows(
-        f"{_SELECT} WHERE one.scope = ? AND one.path = ? AND one.domain = ?", (scope, path, domain.value)
+def from_paths(database: Database, domain: Domain, scope: str, paths: Iterable[str]) -> list[Edge]:
+    """The edges from all nodes that stand at one of these paths."""
+    rows = database.rows_in(
+        f"{_FROM} WHERE one.domain = ? AND one.scope = ? AND one.path IN ({{}})", paths, before=(domain.value, scope)
     )
     return [_edge(row) for row in rows]
 

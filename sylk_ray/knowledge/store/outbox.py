@@ -17,7 +17,7 @@ from sylk_ray.knowledge.model import Domain
 from sylk_ray.knowledge.store.database import Database
 
 
-class VectorRow(msgspec.Struct, frozen=True, array_like=True):
+class VectorRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One point. The bytes are little-endian arrays: ``dense`` and ``values`` of float32, ``indices`` of uint32."""
 
     key: int

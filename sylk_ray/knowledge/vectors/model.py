@@ -43,7 +43,7 @@ class VectorSpace(msgspec.Struct, frozen=True, kw_only=True):
         return (self.dimensions, self.model) == (other.dimensions, other.model)
 
 
-class Sparse(msgspec.Struct, frozen=True, eq=False):
+class Sparse(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A vector that is zero nearly everywhere: words' numbers, each once, and their weights."""
 
     indices: npt.NDArray[np.uint32]
@@ -52,7 +52,7 @@ class Sparse(msgspec.Struct, frozen=True, eq=False):
     """[n]."""
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+class Point(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """What is stored under a key. Points read back have unit length: the cosine needs no more."""
 
     key: int
