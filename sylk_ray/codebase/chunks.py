@@ -7,7 +7,8 @@ at most ``LONGEST`` lines; a longer definition goes on in further ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import msgspec
 
@@ -39,16 +40,14 @@ class Chunk(msgspec.Struct, frozen=True, kw_only=True):
 def cut(outline: Outline, text: str) -> list[Chunk]:
     """The chunks of a file, in the order of their lines."""
     lines = text.split("\n")
-    owners = _owners(outline.symbols, len(lines))
     chunks: list[Chunk] = []
     parts = _Parts(outline.parts)
-    for owner, numbers in _runs(owners):
+    own: dict[int, list[int]] = {}
+    for owner, numbers in _runs(_owners(outline.symbols, len(lines))):
         if owner is None:
             chunks += _between(lines, numbers, parts)
-    own: dict[int, list[int]] = {}
-    for number, owner in enumerate(owners):
-        if owner is not None:
-            own.setdefault(owner, []).append(number)
+        else:
+            own.setdefault(owner, []).extend(numbers)
     for owner, numbers in own.items():
         symbol = outline.symbols[owner]
         for start in range(0, len(numbers), LONGEST):
@@ -83,19 +82,18 @@ def _owners(symbols: Sequence[Symbol], count: int) -> list[int | None]:
     )
     for number in by_size:
         symbol = symbols[number]
-        for line in range(symbol.start_line - 1, min(symbol.end_line, count)):
-            owners[line] = number
+        start, end = symbol.start_line - 1, min(symbol.end_line, count)
+        owners[start:end] = [number] * (end - start)
     return owners
 
 
-def _runs(owners: Sequence[int | None]) -> list[tuple[int | None, list[int]]]:
-    runs: list[tuple[int | None, list[int]]] = []
-    for number, owner in enumerate(owners):
-        if runs and runs[-1][0] == owner:
-            runs[-1][1].append(number)
-        else:
-            runs.append((owner, [number]))
-    return runs
+def _runs(owners: Sequence[int | None]) -> Iterator[tuple[int | None, range]]:
+    """Lines of one owner, as long as they follow each other."""
+    start = 0
+    for owner, some in groupby(owners):
+        end = start + sum(1 for _ in some)
+        yield owner, range(start, end)
+        start = end
 
 
 class _Parts:
@@ -104,10 +102,10 @@ class _Parts:
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = sorted(parts, key=lambda part: part.start_line)
 
-    def titles(self, numbers: Sequence[int]) -> list[tuple[str, list[int]]]:
+    def titles(self, numbers: Sequence[int]) -> list[tuple[str, Sequence[int]]]:
         """The lines of a run by the part they are in, those of none before the next one's."""
-        found: list[tuple[str, list[int]]] = []
-        remaining = list(numbers)
+        found: list[tuple[str, Sequence[int]]] = []
+        remaining = numbers
         for part in self._parts:
             inside = [n for n in remaining if part.start_line <= n + 1 <= part.end_line]
             if inside:
@@ -132,7 +130,7 @@ def _between(lines: Sequence[str], numbers: Sequence[int], parts: _Parts) -> lis
     return chunks
 
 
-def _trimmed(lines: Sequence[str], numbers: list[int]) -> list[int]:
+def _trimmed(lines: Sequence[str], numbers: Sequence[int]) -> Sequence[int]:
     while numbers and not _WORD.search(lines[numbers[0]]):
         numbers = numbers[1:]
     while numbers and not _WORD.search(lines[numbers[-1]]):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from sylk_ray.knowledge.embedding import Embedder, EmbedderUnavailable
+from sylk_ray.knowledge.embedding import Embedder, EmbedderUnavailable, StaticEmbedder
 from sylk_ray.knowledge.gate.keys import keys_of
 from sylk_ray.knowledge.lexical import document_vectors
 from sylk_ray.knowledge.model import Node
 from sylk_ray.knowledge.store.outbox import VectorRow
-from sylk_ray.knowledge.tokens import batches, tokens_of
+from sylk_ray.knowledge.tokens import Tokens, batches, tokens_of
 from sylk_ray.knowledge.vectors import Point, Sparse
 from sylk_ray.knowledge.vectors.conditions import BOOL_FIELDS, KEYWORD_FIELDS
 from sylk_ray.knowledge.vectors.model import Payload
@@ -65,19 +65,34 @@ class Prepared(msgspec.Struct, frozen=True):
 
 def encode(nodes: Sequence[Node], embedder: Embedder | None) -> Encoded:
     """Without an embedder by words alone. Raises EmbedderUnavailable."""
-    dense = _dense([meaning_of(node) for node in nodes], embedder) if embedder else [b""] * len(nodes)
     texts = [text_of(node) for node in nodes]
     sparse: list[Sparse] = []
+    dense: list[bytes] = []
     keys: set[int] = set()
     for some in batches(texts):
         tokens = tokens_of(texts[some])
         sparse += document_vectors(tokens)
         keys |= keys_of(tokens)
+        if isinstance(embedder, StaticEmbedder):
+            dense += _by_tokens(nodes[some], tokens, embedder)
+    if embedder is None:
+        dense = [b""] * len(nodes)
+    elif not isinstance(embedder, StaticEmbedder):
+        dense = _dense([meaning_of(node) for node in nodes], embedder)
     rows = [
         VectorRow(0, row, words.indices.tobytes(), words.values.tobytes(), dict(payload_of(node)))
         for node, row, words in zip(nodes, dense, sparse, strict=True)
     ]
     return Encoded(rows, keys)
+
+
+def _by_tokens(nodes: Sequence[Node], tokens: Tokens, embedder: StaticEmbedder) -> list[bytes]:
+    """The identifiers of what nodes are found by were found already; few mean more than that."""
+    rows = embedder.embed_tokens(tokens)
+    more = [at for at, node in enumerate(nodes) if ALSO_MEANT in node.metadata]
+    if more:
+        rows[more] = embedder.embed([meaning_of(nodes[at]) for at in more])
+    return [row.tobytes() for row in rows]
 
 
 def _dense(texts: Sequence[str], embedder: Embedder) -> list[bytes]:

@@ -146,7 +146,7 @@ class _Learned:
         """What they stand for, as far as it was not asked yet."""
         self.lengths = _with_room(self.lengths, len(known.spelled))
         self.begins = _with_room(self.begins, len(known.spelled), -1)
-        new = np.unique(numbers[self.begins[numbers] < 0])
+        new = different(numbers[self.begins[numbers] < 0])
         if not len(new):
             return
         asked: list[int] = new.tolist()
@@ -176,7 +176,7 @@ class Expansion:
 
     def all_of(self, tokens: Tokens) -> set[int]:
         """Of all texts together."""
-        values, _ = self._of(tokens.known, np.unique(tokens.numbers))
+        values, _ = self._of(tokens.known, different(tokens.numbers))
         return set(values.tolist())
 
     def _of(self, known: Known, numbers: Numbers) -> tuple[npt.NDArray[Kind], Numbers]:
@@ -195,6 +195,13 @@ class Expansion:
 def runs(ordered: npt.NDArray[Any]) -> Numbers:
     """Where in what is in order each of the different ones begins."""
     return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
+
+
+def different(numbers: Numbers) -> Numbers:
+    """Small numbers in order, each once: several times as quick as ``numpy.unique``."""
+    seen = np.zeros(int(numbers.max(initial=-1)) + 1, bool)
+    seen[numbers] = True
+    return np.flatnonzero(seen)
 
 
 def _with_room(array: npt.NDArray[Any], length: int, filled: int = 0) -> npt.NDArray[Any]:

@@ -51,7 +51,7 @@ def pieces(identifier: str) -> tuple[str, ...]:
     """The parts of an identifier in order, folded: ``parseHTTPRequest`` gives parse, http, request."""
     if len(identifier) > LONGEST:
         return ()
-    return tuple(part.lower() for part in _PART.findall(identifier))
+    return tuple(map(str.lower, _PART.findall(identifier)))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -94,7 +94,21 @@ def name_number(identifier: str) -> int:
 
 def word_numbers(identifier: str) -> tuple[int, ...]:
     """Of an identifier's words."""
-    return tuple(map(word_number, words_of(identifier)))
+    if not identifier.isascii():
+        return tuple(map(word_number, words_of(identifier)))
+    parts = pieces(identifier)
+    numbers = tuple(map(_stem_number, parts))
+    return numbers if len(parts) < 2 else (word_number(_whole(identifier)), *numbers)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _stem_number(part: str) -> int:
+    """Many identifiers are made of few parts."""
+    return word_number(_stem(part))
+
+
+def _whole(identifier: str) -> str:
+    return identifier.strip("_").lower()
 
 
 def _with_parts(identifier: str) -> list[tuple[str, str]]:
@@ -102,7 +116,7 @@ def _with_parts(identifier: str) -> list[tuple[str, str]]:
     parts = pieces(identifier)
     found = [(part, _stem(part)) for part in parts]
     if len(parts) > 1:
-        whole = identifier.strip("_").lower()
+        whole = _whole(identifier)
         found.insert(0, (whole, whole))
     if not identifier.isascii() and len(identifier) > 1:
         found += ((each, each) for each in _UNSPACED.findall(identifier))

@@ -24,7 +24,7 @@ from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
 from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, ModelFile, name_of, open_model
 from sylk_ray.knowledge.embedding.places import place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
-from sylk_ray.knowledge.tokens import Expansion, Numbers, Spread, batches, runs, tokens_of
+from sylk_ray.knowledge.tokens import Expansion, Numbers, Spread, Tokens, batches, runs, tokens_of
 from sylk_ray.knowledge.words import identifiers
 
 MOST = 4096
@@ -56,13 +56,18 @@ class StaticEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of documents, one a row; a text without words is a row of zeros. Raises EmbedderUnavailable."""
+        if not texts:
+            return np.zeros((0, self._model.vectors.shape[1]), np.float32)
+        return np.concatenate([self.embed_tokens(tokens_of(texts[some])) for some in batches(texts)])
+
+    def embed_tokens(self, tokens: Tokens) -> Vectors:
+        """As ``embed``, for one who has the identifiers of the texts already."""
         model = self._model
-        rows = np.zeros((len(texts), model.vectors.shape[1]), np.float32)
-        for some in batches(texts):
-            found = _counted(self._rows.of(tokens_of(texts[some])))
-            places = _PLACES[np.arange(len(found.rows)) - found.starts[found.texts]]
-            weights = model.of_documents[found.rows] * _ROOTS[found.times] * model.places[places]
-            _sum(weights, found, model.vectors, rows[some])
+        found = _counted(self._rows.of(tokens))
+        rows = np.zeros((len(tokens.starts) - 1, model.vectors.shape[1]), np.float32)
+        places = _PLACES[np.arange(len(found.rows)) - found.starts[found.texts]]
+        weights = model.of_documents[found.rows] * _ROOTS[found.times] * model.places[places]
+        _sum(weights, found, model.vectors, rows)
         return rows
 
     def embed_query(self, text: str) -> Vectors:

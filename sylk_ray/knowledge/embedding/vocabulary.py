@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 
 from sylk_ray.knowledge.words import pieces
 
@@ -22,12 +23,13 @@ class Vocabulary:
         self._costs = [math.log(2 + row) for row in range(len(self.words))]
         self._longest = max(map(len, self.words), default=0)
         self.rows_of = lru_cache(maxsize=REMEMBERED)(self._rows_of)
+        self.rows_of_word = lru_cache(maxsize=REMEMBERED)(self._rows_of_word)
 
     def _rows_of(self, identifier: str) -> tuple[int, ...]:
         """The rows of an identifier's words, in order."""
-        return tuple(row for word in pieces(identifier) for row in self.rows_of_word(word))
+        return tuple(chain.from_iterable(map(self.rows_of_word, pieces(identifier))))
 
-    def rows_of_word(self, word: str) -> Iterable[int]:
+    def _rows_of_word(self, word: str) -> Sequence[int]:
         """Its own row, or those of its parts; none where even its characters are not known."""
         row = self._rows.get(word)
         return self._cut(word) if row is None else (row,)
