@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +14,9 @@ import msgspec
 
 from sylk_ray.codebase.changes import Changes, Stamp, changes
 from sylk_ray.codebase.indexing.collecting import without_collector
-from sylk_ray.codebase.indexing.edges import edges_of
+from sylk_ray.codebase.indexing.edges import edges_of, holding_edges, meaning_edges
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, package_id
+from sylk_ray.codebase.indexing.storing import stored_beside
 from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.selection import Selection
 from sylk_ray.knowledge import Domain, Edge, EdgeType, KnowledgeBase, Node, NodeType
@@ -95,14 +98,12 @@ class Indexer:
         outlines: list[Outline] = []
         if found or unlinked:
             resolver = self._ready()
-            everything = unlinked or not remembered
             self._base.note(_CODE, self.scope, {_UNLINKED: b""})
             self._remove(found.removed, remembered.keys())
-            # When all will be linked, the resolver learns of files while the next ones are read.
-            learn = resolver.add if everything else _learn_nothing
+            fresh = not state and not remembered
             with without_collector():
-                outlines = self._take_in([*found.added, *found.changed], found.stamps, tell, learn)
-                self._link(resolver, () if everything else outlines, found, tell, everything=everything)
+                outlines = self._take_in([*found.added, *found.changed], found.stamps, tell, resolver if fresh else None)
+                self._link(resolver, outlines, found, tell, everything=unlinked, fresh=fresh)
         known = self._as_read(found, remembered, outlines)
         if known != remembered or state != {_KNOWN: _FORMAT}:
             stored = remembered | {outline.path: known[outline.path] for outline in outlines}
@@ -162,8 +163,10 @@ class Indexer:
         paths: Sequence[str],
         fresh: Mapping[str, Stamp],
         tell: Callable[[Progress], None],
-        learn: Callable[[Sequence[Outline]], None],
+        learning: Resolver | None,
     ) -> list[Outline]:
+        """``learning`` is the resolver if nothing was there before. It then learns of files while the next ones are read,
+        and the edges that need no other file are stored with the nodes."""
         from sylk_ray.codebase.indexing.readers import Readers
 
         outlines: list[Outline] = []
@@ -184,8 +187,11 @@ class Indexer:
                     memos = {f"{_OUTLINE}{outline.path}": _encode(outline) for outline in now}
                     stamps = {outline.path: fresh[outline.path] for outline in now}
                     self._base.note(_CODE, self.scope, memos | _stamped(stamps))
+                    if learning is not None:
+                        learning.add(now)
+                        held = (holding_edges(self.scope, outline.path, learning) for outline in now)
+                        self._base.connect(list(chain.from_iterable(held)))
                 outlines += now
-                learn(now)
                 tell(Progress("reading", len(outlines), len(paths)))
         return outlines
 
@@ -205,33 +211,36 @@ class Indexer:
         tell: Callable[[Progress], None],
         *,
         everything: bool,
+        fresh: bool,
     ) -> None:
-        touched = [*found.added, *found.changed, *found.removed]
-        affected = resolver.update(outlines, found.removed, self._manifests(touched))
+        manifests = self._manifests([*(outline.path for outline in outlines), *found.removed])
+        affected = resolver.update(() if fresh else outlines, found.removed, manifests)
         known = resolver.paths
-        paths = known if everything else sorted(affected.intersection(known))
-        for start in range(0, len(paths), TOGETHER):
-            with self._base.batch():
-                self._relink(resolver, paths[start : start + TOGETHER])
-            tell(Progress("linking", min(start + TOGETHER, len(paths)), len(paths)))
+        paths = known if everything or fresh else sorted(affected.intersection(known))
+        edges = meaning_edges if fresh else edges_of
+        # SQLite stores the edges of some files, and lets other threads run, while those of the next are found.
+        with stored_beside(self._base.batch) as store:
+            for start in range(0, len(paths), TOGETHER):
+                some = paths[start : start + TOGETHER]
+                modules = sorted({module for path in some for module, _ in resolver.external_modules(path)})
+                found_edges = {path: edges(self.scope, path, resolver) for path in some}
+                store(partial(self._relink, modules, found_edges, fresh=fresh))
+                tell(Progress("linking", min(start + TOGETHER, len(paths)), len(paths)))
         self._base.delete(self._base.unreferred(_CODE, self.scope, NodeType.IMPORT))
 
-    def _relink(self, resolver: Resolver, paths: Sequence[str]) -> None:
-        modules = {module for path in paths for module, _ in resolver.external_modules(path)}
-        self._make_sure_of([self._external(module) for module in sorted(modules)])
-        folders = sorted({_folder(path) for path in paths})
+    def _relink(self, modules: Sequence[str], edges: Mapping[str, Sequence[Edge]], *, fresh: bool) -> None:
+        self._make_sure_of([self._external(module) for module in modules])
+        folders = sorted({_folder(path) for path in edges})
         self._make_sure_of([self._package(folder) for folder in folders])
-        self._base.relink(_CODE, self.scope, {path: edges_of(self.scope, path, resolver) for path in paths})
-        self._base.connect(
-            [
-                Edge(
-                    source=package_id(self.scope, _folder(path)),
-                    target=file_id(self.scope, path),
-                    type=EdgeType.CONTAINS,
-                )
-                for path in paths
-            ]
-        )
+        holding = [
+            Edge(source=package_id(self.scope, _folder(path)), target=file_id(self.scope, path), type=EdgeType.CONTAINS)
+            for path in edges
+        ]
+        if fresh:
+            self._base.connect([*chain.from_iterable(edges.values()), *holding])
+        else:
+            self._base.relink(_CODE, self.scope, edges)
+            self._base.connect(holding)
 
     def _make_sure_of(self, nodes: Sequence[Node]) -> None:
         known = self._base.find(node.id for node in nodes)
@@ -278,10 +287,6 @@ def _stamped(stamps: Mapping[str, Stamp | None]) -> dict[str, bytes | None]:
 
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
-
-
-def _learn_nothing(outlines: Sequence[Outline]) -> None:
-    pass
 
 
 def _tell_nobody(progress: Progress) -> None:

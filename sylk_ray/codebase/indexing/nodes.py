@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 
 import msgspec
 
@@ -38,6 +39,7 @@ class FileNodes(msgspec.Struct, frozen=True):
     """Found by name alone: small constants."""
 
 
+@lru_cache(maxsize=1 << 13)
 def file_id(scope: str, path: str) -> str:
     """The id of a file's node."""
     return f"{scope}!{_escaped(path)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _LAST = re.compile(r"[A-Za-z_$#@\u0080-\U0010ffff][\w$]*[!?]?$")
 _TYPE_ARGUMENTS = re.compile(r"(?:::)?<[^()]*>$|\[[^()\[\]]*\]$")
@@ -19,11 +20,14 @@ ELSE = "()"
 """The receiver where it is neither a name nor the call of one."""
 
 
+@lru_cache(maxsize=1 << 14)
 def called(text: str) -> tuple[str, str]:
     """What stands before the last name of a callee, and that name; ("", "") if it ends in none.
 
     ``a.b.c`` gives ("a.b", "c"), ``Order(1).total`` gives ("Order()", "total"). Arrows are written as dots.
     """
+    if text.isascii() and text.isidentifier():
+        return "", text
     if text.endswith((">", "]")):
         text = _TYPE_ARGUMENTS.sub("", text)
     last = _LAST.search(text)
@@ -90,4 +94,6 @@ def top_level_pieces(text: str, separators: str = ",&+") -> list[str]:
 
 def types_in(signature: str) -> dict[str, None]:
     """The capitalised names of a signature, strings left out, each once, in order."""
-    return dict.fromkeys(_WORD.findall(_STRING.sub("", signature)))
+    if '"' in signature or "'" in signature:
+        signature = _STRING.sub("", signature)
+    return dict.fromkeys(_WORD.findall(signature))

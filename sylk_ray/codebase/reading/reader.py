@@ -32,6 +32,8 @@ _SPACE = re.compile(r"\s+")
 _CONSTRUCTOR_TARGET = re.compile(
     r"(?:^|[\s({;])((?:(?:self|this)\.|this->|\$this->|@)?[$\w]+)(?:\s*:\s*[^=:;{}\n]{1,60})?\s*:?=\s*(?:await\s+|new\s+|&|try\s+)*$"
 )
+_BEFORE_A_CONSTRUCTOR = ("=", "&", "await", "new", "try")
+"""What a text ends with that ``_CONSTRUCTOR_TARGET`` finds something in, white space aside."""
 _CALLABLE = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD})
 _MAKERS = frozenset({"new", "default", "create", "make", "build", "from"})
 
@@ -272,7 +274,10 @@ class Reader:
         if name in _MAKERS and before[:1].isupper():
             made = before
         if made and (new or (before != names.ELSE and self.rules.capitals_are_types)):
-            target = _CONSTRUCTOR_TARGET.search(self.text, max(at.start - 90, 0), at.start)
+            first = max(at.start - 90, 0)
+            # Looked for only where it can be: most results are not put in anything.
+            may_be = self.text[first : at.start].rstrip().endswith(_BEFORE_A_CONSTRUCTOR)
+            target = _CONSTRUCTOR_TARGET.search(self.text, first, at.start) if may_be else None
             if target:
                 self._bind_target(target[1], f"{before}.{made}" if before and made == name else made)
 

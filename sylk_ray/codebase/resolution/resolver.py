@@ -128,12 +128,23 @@ class Resolver:
 
     def links_of(self, path: str) -> list[Link]:
         """The links that begin in a file; none if it is not known. Of several to the same place the surest."""
+        return self.holding_of(path) + self.meaning_of(path)
+
+    def holding_of(self, path: str) -> list[Link]:
+        """Those to what the file itself defines: they depend on no other file."""
+        found: dict[tuple[str, Place, EdgeType], Link] = {}
+        outline = self._tables.outlines.get(path)
+        if outline is not None:
+            self._hold(outline, found)
+        return list(found.values())
+
+    def meaning_of(self, path: str) -> list[Link]:
+        """Those to what the file imports, calls, uses and derives from."""
         outline = self._tables.outlines.get(path)
         if outline is None:
             return []
         scope = self._scopes.of(path)
         found: dict[tuple[str, Place, EdgeType], Link] = {}
-        self._hold(outline, found)
         self._import(scope, found)
         for reference in outline.references:
             self._refer(scope, reference, found)
