@@ -57,7 +57,7 @@ def cut(outline: Outline, text: str) -> list[Chunk]:
             whole = len(numbers) <= LONGEST
             chunks.append(
                 Chunk(
-                    text="\n".join(lines[number] for number in piece),
+                    text=_joined(lines, piece),
                     start_line=symbol.start_line if whole or not start else piece[0] + 1,
                     end_line=symbol.end_line if whole else piece[-1] + 1,
                     symbol=owner,
@@ -125,9 +125,16 @@ def _between(lines: Sequence[str], numbers: Sequence[int], parts: _Parts) -> lis
         for start in range(0, len(some), LONGEST):
             piece = _trimmed(lines, some[start : start + LONGEST])
             if piece:
-                text = "\n".join(lines[number] for number in piece)
+                text = _joined(lines, piece)
                 chunks.append(Chunk(text=text, start_line=piece[0] + 1, end_line=piece[-1] + 1, title=title))
     return chunks
+
+
+def _joined(lines: Sequence[str], numbers: Sequence[int]) -> str:
+    first, last = numbers[0], numbers[-1]
+    if last - first + 1 == len(numbers):
+        return "\n".join(lines[first : last + 1])
+    return "\n".join([lines[number] for number in numbers])
 
 
 def _trimmed(lines: Sequence[str], numbers: Sequence[int]) -> Sequence[int]:

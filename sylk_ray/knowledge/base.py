@@ -131,6 +131,11 @@ class KnowledgeBase(Looking):
                     after(partial(self.graph.add, place, members))
         return keys
 
+    def prepare(self, domain: Domain, scope: str) -> None:
+        """Much will soon be stored in a scope: do what takes a while and can be done before."""
+        with self._writing:
+            self._collections.of(domain).prepare(scope)
+
     def put(
         self,
         given: Sequence[Node],

@@ -172,7 +172,8 @@ class Indexer:
         outlines: list[Outline] = []
         embedder = self._base.embedder
         readers = Readers(self.selection.root, self.scope, embedder)
-        with contextlib.closing(readers.read(paths, TOGETHER)) as batches:
+        prepare = None if learning is None else partial(self._base.prepare, _CODE, self.scope)
+        with contextlib.closing(readers.read(paths, TOGETHER, prepare)) as batches:
             for batch in batches:
                 files = batch.files
                 searched = [node for file in files for node in file.searched]

@@ -8,13 +8,14 @@ the one that does it is read as plain text.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import os
 import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -34,6 +35,9 @@ MANY = 150
 """Files from which on processes are started for them: one takes half a second to start."""
 AHEAD = 2
 """Batches that each process is given before the first is taken."""
+PIPE_BYTES = 1 << 20
+"""Of an answer that wait in the pipe, where the system lets them. Who takes them has to wait for the owner's Python
+after each piece."""
 NICE = 5
 """How much less urgent reading is than what people wait for."""
 _ONE_PROCESSOR = dict.fromkeys(
@@ -67,6 +71,8 @@ class _Batch(msgspec.Struct):
     paths: list[str]
     encoded: bool
     as_text: bool = False
+    following: list[str] = []
+    """What will probably be asked for next: it is begun when these were read, and not only when it is asked for."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -107,8 +113,11 @@ class Readers:
         self._encodes = isinstance(embedder, StaticEmbedder)
         self._processes = max(1, (os.cpu_count() or 2) - 1) if processes is None else processes
 
-    def read(self, paths: Sequence[str], together: int) -> Generator[FilesRead]:
-        """Files in batches, in order. What was begun is ended when the iterator is closed."""
+    def read(
+        self, paths: Sequence[str], together: int, meanwhile: Callable[[], None] | None = None
+    ) -> Generator[FilesRead]:
+        """Files in batches, in order. What was begun is ended when the iterator is closed. ``meanwhile`` is called while
+        processes start."""
         batches = [list(paths[start : start + together]) for start in range(0, len(paths), together)]
         if len(paths) < MANY or not self._processes:
             for batch in batches:
@@ -118,7 +127,10 @@ class Readers:
             waiting: list[Future[FilesRead]] = []
             ahead = AHEAD * len(readers)
             for number, batch in enumerate(batches):
-                waiting.append(threads.submit(readers[number % len(readers)].read, batch))
+                following = batches[number + len(readers)] if number + len(readers) < len(batches) else []
+                waiting.append(threads.submit(readers[number % len(readers)].read, batch, following))
+                if number == 0 and meanwhile is not None:
+                    meanwhile()
                 if len(waiting) >= ahead:
                     yield waiting.pop(0).result()
             while waiting:
@@ -142,11 +154,14 @@ class _Reader:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
+        self._following: list[str] = []
 
-    def read(self, paths: list[str]) -> FilesRead:
+    def read(self, paths: list[str], following: list[str]) -> FilesRead:
         """A batch; one by one, where reading them together ends the process."""
         with self._lock:
+            self._following = following
             found = self._ask(paths)
+            self._following = []
             if found is not None:
                 return found
             none = FilesRead([])
@@ -162,7 +177,8 @@ class _Reader:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            _write(process.stdin, _encode(_Batch(self._scope, str(self._root), paths, self._encodes, as_text)))
+            asked = _Batch(self._scope, str(self._root), paths, self._encodes, as_text, self._following)
+            _write(process.stdin, _encode(asked))
             answer = _read(process.stdout)
         except (BrokenPipeError, EOFError):
             process.kill()
@@ -184,6 +200,9 @@ class _Reader:
                 },
                 start_new_session=True,
             )
+            if hasattr(fcntl, "F_SETPIPE_SZ") and self._process.stdout is not None:
+                with contextlib.suppress(OSError):
+                    fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         return self._process
 
     def end(self) -> None:
@@ -219,9 +238,17 @@ def main() -> None:
     gc.disable()
     asked, told = sys.stdin.buffer, sys.stdout.buffer
     embedder = StaticEmbedder()
-    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+    ready: tuple[list[str], bytes] = ([], b"")
+    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt), ThreadPoolExecutor(1) as telling:
         while True:
             batch = _decode_batch(_read(asked))
-            encoded = embedder if batch.encoded else None
-            files = read_files(Path(batch.root), batch.scope, batch.paths, encoded, as_text=batch.as_text)
-            _write(told, _encode(files))
+
+            def answer(paths: list[str], batch: _Batch = batch) -> bytes:
+                encoded = embedder if batch.encoded else None
+                return _encode(read_files(Path(batch.root), batch.scope, paths, encoded, as_text=batch.as_text))
+
+            files = ready[1] if ready[0] == batch.paths and not batch.as_text else answer(batch.paths)
+            # The owner takes it when it finds time for that.
+            told_all = telling.submit(_write, told, files)
+            ready = (batch.following, answer(batch.following) if batch.following else b"")
+            told_all.result()

@@ -28,7 +28,6 @@ from sylk_ray.codebase.reading.stretches import touching_as_one
 from sylk_ray.codebase.reading.uncovered import uncovered_parts
 
 MOST_OF_A_SIGNATURE = 300
-_SPACE = re.compile(r"\s+")
 _CONSTRUCTOR_TARGET = re.compile(
     r"(?:^|[\s({;])((?:(?:self|this)\.|this->|\$this->|@)?[$\w]+)(?:\s*:\s*[^=:;{}\n]{1,60})?\s*:?=\s*(?:await\s+|new\s+|&|try\s+)*$"
 )
@@ -223,7 +222,7 @@ class Reader:
             inner = node.field(self.rules.body)
             body = inner.range().start.index if inner else at.end
         longest = MOST_OF_A_SIGNATURE * (2 if kind is SymbolKind.CONSTANT else 4)
-        signature = _SPACE.sub(" ", self.text[start : min(body, start + longest)]).strip()
+        signature = " ".join(self.text[start : min(body, start + longest)].split())
         signature = signature.rstrip("{ ").removesuffix(" do").removesuffix("=").rstrip()[:MOST_OF_A_SIGNATURE]
         above, first = self.source.above(line, self.rules.comments)
         symbol = Symbol(

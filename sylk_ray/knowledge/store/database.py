@@ -14,6 +14,8 @@ from sylk_ray.knowledge.store.errors import fault_of
 from sylk_ray.knowledge.store.schema import migrate
 
 BUSY_SECONDS = 10.0
+LOG_PAGES = 4096
+"""Of 4 KB in the write-ahead log before it is folded into the file, with two fsyncs that a writer waits for."""
 VARIABLES = 500
 """Values in one ``IN (…)``; SQLite's own limit is far above."""
 
@@ -60,6 +62,7 @@ class Database:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA synchronous = {'FULL' if self._power else 'NORMAL'}")
         connection.execute("PRAGMA cache_size = -16384")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         connection.execute("PRAGMA mmap_size = 268435456")
         connection.execute("PRAGMA temp_store = MEMORY")
         return connection

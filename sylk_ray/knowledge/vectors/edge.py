@@ -67,6 +67,11 @@ class EdgeVectors(VectorStore):
             self._ownership.release()
             raise
 
+    def prepare(self, scope: str) -> None:
+        """Its shard is made, which on a busy disk takes a second."""
+        with self._shards.writing(scope, create=True):
+            pass
+
     def upsert(self, scope: str, points: Sequence[Point]) -> None:
         given = list(points)
         if not given:

@@ -54,6 +54,9 @@ class VectorStore(ABC):
     space: VectorSpace
     """Of new scopes; see ``space_of``."""
 
+    def prepare(self, scope: str) -> None:  # noqa: B027
+        """A scope will soon get its first points: do what takes a while and can be done before, if there is such."""
+
     @abstractmethod
     def upsert(self, scope: str, points: Sequence[Point]) -> None:
         """Store or replace whole points. When it returns they survive a kill of this process; ``flush`` for more.

@@ -49,7 +49,7 @@ def _definition(reader: Reader, node: SgNode, at: Span, *, is_class: bool) -> No
 def _bind(reader: Reader, said: str) -> None:
     """A local variable or a field whose type is annotated, or a field that keeps an annotated parameter."""
     annotated = NAME_THEN_TYPE.match(said)
-    kept = _KEPT.match(said)
+    kept = _KEPT.match(said) if said.startswith("self.") else None
     if annotated:
         name, of = annotated["name"], annotated["type"]
     elif kept:
