@@ -101,9 +101,15 @@ class Indexer:
             self._base.note(_CODE, self.scope, {_UNLINKED: b""})
             self._remove(found.removed, remembered.keys())
             fresh = not state and not remembered
-            with without_collector():
-                outlines = self._take_in([*found.added, *found.changed], found.stamps, tell, resolver if fresh else None)
-                self._link(resolver, outlines, found, tell, everything=unlinked, fresh=fresh)
+            try:
+                with without_collector():
+                    learning = resolver if fresh else None
+                    outlines = self._take_in([*found.added, *found.changed], found.stamps, tell, learning)
+                    self._link(resolver, outlines, found, tell, everything=unlinked, fresh=fresh)
+            except BaseException:
+                # It may know of files that were not stored, or not of some that were.
+                self._resolver = None
+                raise
         known = self._as_read(found, remembered, outlines)
         if known != remembered or state != {_KNOWN: _FORMAT}:
             stored = remembered | {outline.path: known[outline.path] for outline in outlines}
@@ -165,8 +171,8 @@ class Indexer:
         tell: Callable[[Progress], None],
         learning: Resolver | None,
     ) -> list[Outline]:
-        """``learning`` is the resolver if nothing was there before. It then learns of files while the next ones are read,
-        and the edges that need no other file are stored with the nodes."""
+        """``learning`` is the resolver if nothing was there before. It then learns of files while the next ones are
+        read, and the edges that need no other file are stored with the nodes."""
         from sylk_ray.codebase.indexing.readers import Readers
 
         outlines: list[Outline] = []

@@ -116,8 +116,8 @@ class Readers:
     def read(
         self, paths: Sequence[str], together: int, meanwhile: Callable[[], None] | None = None
     ) -> Generator[FilesRead]:
-        """Files in batches, in order. What was begun is ended when the iterator is closed. ``meanwhile`` is called while
-        processes start."""
+        """Files in batches, in order. What was begun is ended when the iterator is closed. ``meanwhile`` is called
+        while processes start."""
         batches = [list(paths[start : start + together]) for start in range(0, len(paths), together)]
         if len(paths) < MANY or not self._processes:
             for batch in batches:

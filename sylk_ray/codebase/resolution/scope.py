@@ -40,7 +40,6 @@ class Scopes:
             scope = self._made[path] = Scope(self, self.tables.outlines[path])
         return scope
 
-
     def candidates(self, name: str, kin: str, kinds: frozenset[SymbolKind], *, top: bool) -> list[Place]:
         """All definitions of a name in files of a family, of the kinds; ``top``: at their top level only."""
         asked = (name, kin, kinds, top)

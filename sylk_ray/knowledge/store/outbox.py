@@ -1,9 +1,9 @@
 """What the vectors must still become, written in the transaction that made it so.
 
 An entry carries the points themselves, so carrying it out needs nothing else, or, where encoding a node again costs
-next to nothing, the keys of the nodes that they are made of: vectors are by far the most of what is stored, and would be
-written twice. Carrying it out twice does no harm. It is removed when the vectors that it made are on the disk; what is
-left when a knowledge base is opened is carried out then.
+next to nothing, the keys of the nodes that they are made of: vectors are by far the most of what is stored, and would
+be written twice. Carrying it out twice does no harm. It is removed when the vectors that it made are on the disk; what
+is left when a knowledge base is opened is carried out then.
 """
 
 from __future__ import annotations

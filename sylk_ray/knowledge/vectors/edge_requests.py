@@ -71,8 +71,9 @@ def upsert_of(points: list[Point]) -> engine.UpdateOperation:
             # What has the buffer's numbers is taken faster than a list, and that twice as fast as an array.
             vectors[DENSE] = np.ascontiguousarray(each.dense).data
         if each.sparse is not None:
-            indices, values = np.ascontiguousarray(each.sparse.indices), np.ascontiguousarray(each.sparse.values)
-            vectors[SPARSE] = engine.SparseVector(indices.data, values.data)
+            indices: Any = np.ascontiguousarray(each.sparse.indices).data
+            values: Any = np.ascontiguousarray(each.sparse.values).data
+            vectors[SPARSE] = engine.SparseVector(indices, values)
         made.append(engine.Point(each.key, vectors, _written(each.payload)))
     return engine.UpdateOperation.upsert_points(made)
 

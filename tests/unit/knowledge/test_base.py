@@ -338,6 +338,22 @@ def test_after_a_renewal_nothing_of_the_old_model_is_left_to_be_carried_out(tmp_
         assert base.statistics().pending == 0
 
 
+def test_vectors_of_the_shipped_model_are_made_again_after_a_crash_and_not_written_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as crashed, KnowledgeBase(tmp_path) as base:
+        crashed.setattr(base._carrier, "carry", lambda: 0)  # noqa: SLF001
+        base.insert([_code("1", "where orders are shipped"), _code("2", "how the total is rounded")])
+        base.put([_code("1", "where orders are packed")])
+        base.delete(["2"])
+        assert [len(entry.change.put) for entry in outbox.pending(base._database)] == [0, 0, 0]  # noqa: SLF001
+    with KnowledgeBase(tmp_path) as base:
+        assert [found.node.id for found in base.search.by_meaning("packed orders", 5)] == ["1"]
+        assert [found.node.id for found in base.search.by_words("packed", 5)] == ["1"]
+        assert base.search.by_words("shipped", 5) == []
+        assert base.verify().well
+
+
 def test_what_a_crash_left_for_another_model_is_encoded_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as crashed, KnowledgeBase(tmp_path, embedder=Wide("old", 8)) as base:
         crashed.setattr(base._carrier, "carry", lambda: 0)  # noqa: SLF001

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sylk_ray.codebase.indexing import Indexer, Progress, external_id, file_id, package_id, readers, symbol_id
+from sylk_ray.codebase.indexing import Indexer, Progress, external_id, file_id, indexer, package_id, readers, symbol_id
 from sylk_ray.codebase.texts import lines_at
 from sylk_ray.knowledge import Domain, KnowledgeBase, NodeType
 from sylk_ray.knowledge.encoding import meaning_of
@@ -158,6 +158,21 @@ def test_an_indexing_that_was_stopped_is_finished_by_the_next(
     with KnowledgeBase(tmp_path / "other", embedder=Letters()) as base:
         Indexer(base, root).sync()
         assert _state(base, root) == stopped
+
+
+@pytest.mark.parametrize("together", [1, 48])
+def test_a_first_indexing_gives_the_edges_that_linking_all_anew_gives(
+    base: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    monkeypatch.setattr(indexer, "TOGETHER", together)
+    Indexer(base, root).sync()
+    at_once = _edges(base, root)
+    base.note(Domain.CODE, str(root), {f"{indexer.STATE}unlinked": b""})
+    Indexer(base, root).sync()
+    assert _edges(base, root) == at_once
+    base.drop(Domain.CODE, str(root))
+    Indexer(base, root).sync()
+    assert _edges(base, root) == at_once
 
 
 def test_two_roots_do_not_know_of_each_other(base: KnowledgeBase, tmp_path: Path) -> None:
