@@ -83,6 +83,7 @@ class Scope:
         self._below: dict[str, list[str]] = {}
         self._known: dict[tuple[str, str], Found | None] = {}
         self._qualified: dict[tuple[str, str, str], Found | None] = {}
+        self._exported: dict[tuple[str, int], Place | None] = {}
         self._own: dict[str, str] = {}
 
     def _add(self, imported: Import, files: list[str]) -> None:
@@ -147,6 +148,12 @@ class Scope:
 
     def exported(self, name: str, steps: int = _MOST_STEPS) -> Place | None:
         """What a name of this file means to one that imports it: a definition, or a re-export."""
+        key = (name, steps)
+        if key not in self._exported:
+            self._exported[key] = self._find_exported(name, steps)
+        return self._exported[key]
+
+    def _find_exported(self, name: str, steps: int) -> Place | None:
         if self._tables.has(self.path, name):
             return Place(self.path, name)
         if name == "default":
