@@ -18,7 +18,7 @@ class Role(StrEnum):
     DOCUMENT = "document"
     CONFIGURATION = "configuration"
     COPY = "copy"
-    """Made of other files, or another's: amalgamated, bundled, generated, vendored."""
+    """Made of other files, or another's: amalgamated, minified, vendored."""
 
 
 _TEST_FOLDERS = re.compile(
@@ -32,10 +32,10 @@ _TEST_NAMES = re.compile(
 _EXAMPLES = re.compile(r"(^|/)(examples?|samples?|demos?|tutorials?|bench(marks?|es)?|snippets?|playground)/", re.I)
 _DOCUMENTS = re.compile(r"(^|/)(docs?|documentation|[^/]*\.docc|website|wiki|man)/", re.I)
 _COPIES = re.compile(
-    r"(^|/)(vendor(ed)?|third[_-]?party|single[_-]?(include|header)s?|amalgamat\w*|generated|gen|dist|bundled?)/"
-    r"|(^|/)[^/]*(amalgamat|[._-]generated\.|\.min\.)[^/]*$",
-    re.I,
+    r"^vendor/|(^|/)(_vendor|_?vendored|third[_-]?party|3rdparty|single[_-](include|header)s?|amalgamat(ed|ion))/"
+    r"|(^|/)[^/]*(amalgamat(ed|ion)|\.min\.)[^/]*$"
 )
+"""By names that nobody gives to what is one's own."""
 _PROSE = frozenset({"markdown", "rst", "asciidoc"})
 _PROSE_NAMES = re.compile(r".*\.(txt|text|me|man|[1-8])$|^[A-Z]+$")
 """Plain texts; what is in a language that is not known is code."""

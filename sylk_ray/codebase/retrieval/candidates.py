@@ -11,7 +11,7 @@ from sylk_ray.codebase.retrieval.question import Question
 from sylk_ray.codebase.retrieval.scoring import OTHER_CASE, Candidate, Counterparts
 from sylk_ray.codebase.roles import Role
 from sylk_ray.knowledge import Domain, EdgeType, KnowledgeBase, Node, NodeType, SearchFilter
-from sylk_ray.knowledge.embedding import StaticEmbedder
+from sylk_ray.knowledge.embedding import EmbedderUnavailable, StaticEmbedder
 from sylk_ray.knowledge.encoding import text_of
 from sylk_ray.knowledge.vectors import AnyOf, Condition, Equals
 from sylk_ray.knowledge.words import words_of
@@ -72,11 +72,15 @@ class Candidates:
         return counted
 
     def counterparts(self, text: str, chunks: Mapping[str, Sequence[int]]) -> dict[str, Counterparts]:
-        """How well the words of a question are met in these paths, and in these chunks of theirs."""
+        """How well the words of a question are met in these paths, and in these chunks of theirs; nothing if the
+        built-in model cannot be read."""
         nodes = self._base.by_key(key for keys in chunks.values() for key in keys)
         owners = [path for path, keys in chunks.items() for key in keys if key in nodes]
         bodies = [text_of(nodes[key]) for keys in chunks.values() for key in keys if key in nodes]
-        met = self._words.counterparts(text, [*chunks, *bodies]).tolist()
+        try:
+            met = self._words.counterparts(text, [*chunks, *bodies]).tolist()
+        except EmbedderUnavailable:
+            return {}
         in_chunk: dict[str, float] = {}
         for path, how in zip(owners, met[len(chunks) :], strict=True):
             in_chunk[path] = max(how, in_chunk.get(path, 0.0))

@@ -13,17 +13,27 @@ from sylk_ray.knowledge.words import asked_words, pieces
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*")
 _SEPARATOR = re.compile(r"\.|::|#|->")
 _PATH = re.compile(r"[\w.\-]+(?:/[\w.\-]+)+|[\w\-]+\.[A-Za-z]{1,5}\b")
-_TESTS = "(?:(?:unit |integration )?tests?|test cases?|specs?|fixtures?|mocks?)"
-_EXAMPLES = "(?:examples?|samples?|demos?|benchmarks?)"
-_OF_SOMETHING = "(?= (?:for|of|that|which|covering|cover|about|showing|how)\\b)"
-_SIGNS = {
-    Role.TEST: rf"\b{_TESTS}{_OF_SOMETHING}|^{_TESTS}\b|\btested\b",
-    Role.EXAMPLE: rf"\b{_EXAMPLES}{_OF_SOMETHING}|^{_EXAMPLES}\b|\btutorial\b",
-    Role.DOCUMENT: r"\b(?:docs?|documentation|documented|readme|changelog|guide|manual)\b",
-    Role.CONFIGURATION: r"\b(?:ini|makefile|dockerfile|cmake|ci|workflow|pyproject|package\.json|cargo)\b",
+
+
+def _signs(role: Role, words: str) -> dict[str, Role]:
+    return dict.fromkeys(words.split(), role)
+
+
+_WANTED = {
+    **_signs(Role.TEST, "test tests spec specs fixture fixtures mock mocks"),
+    **_signs(Role.EXAMPLE, "example examples sample samples demo demos benchmark benchmarks tutorial tutorials"),
 }
-_ROLE_SIGNS = {role: re.compile(sign, re.I) for role, sign in _SIGNS.items()}
-"""What in a question speaks of a kind of file. That something is read from JSON, or done in tests, does not."""
+"""What is asked for where it ends a question or one of ``_WITH`` follows, and not after one of ``_BESIDE``."""
+_SPOKEN_OF = {
+    **_signs(Role.DOCUMENT, "doc docs documentation documented readme changelog guide manual"),
+    **_signs(Role.CONFIGURATION, "ini makefile dockerfile cmake ci pyproject pyproject.toml package.json cargo.toml"),
+    **_signs(Role.COPY, "vendored amalgamated minified third-party"),
+}
+_FOLLOWING = "case cases for of that which cover covers covering about showing how in to against"
+_WITH = frozenset(_FOLLOWING.split())
+_BESIDE = frozenset(["in", "for", "during", "by", "while", "under", "from", "between"])
+_KINDS = frozenset(["unit", "integration", "the", "a", "its", "their", "all", "any"])
+_PLAIN_WORD = re.compile(r"[^\s,;:?!()\"'`]+")
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -61,9 +71,15 @@ def read_question(text: str) -> Question:
 
 
 def _roles(text: str) -> Iterator[tuple[Role, str]]:
-    for role, sign in _ROLE_SIGNS.items():
-        if found := sign.search(text):
-            yield role, asked_words(found[0])[-1]
+    """That something is read from JSON, or done in unit tests, asks for no such file."""
+    words = [word.rstrip(".") for word in _PLAIN_WORD.findall(text.lower())]
+    for at, word in enumerate(words):
+        role = _SPOKEN_OF.get(word)
+        if word in _WANTED and (at + 1 == len(words) or words[at + 1] in _WITH):
+            before = next((each for each in reversed(words[:at]) if each not in _KINDS), "")
+            role = None if before in _BESIDE else _WANTED[word]
+        if role is not None:
+            yield role, asked_words(word)[-1]
 
 
 def _is_code(written: str) -> bool:

@@ -2,8 +2,7 @@
 
 A file's score is what its best chunk says by words and by meaning, a little for the next best ones, what it means as a
 whole, how well each word of the question has a counterpart in it, what uses it, and much for defining exactly what was
-named. Tests, examples, documents and copies are of the code: they come after it
-unless the question speaks of them.
+named. Tests, examples, documents and copies are of the code: they come after it unless the question speaks of them.
 """
 
 from __future__ import annotations
@@ -43,8 +42,9 @@ ROLES = {
     Role.DOCUMENT: 0.45,
     Role.CONFIGURATION: 0.4,
 }
-COMMON = 0.4
-"""Where so many files of code have a word in their names, it is what the repository is about, and tells no role."""
+COMMON, FEWEST = 0.4, 8
+"""Where so many files of code have a word in their names, of so many at least, it is what the repository is about, and
+tells no role."""
 DECLARES = 0.75
 """What a file of declarations alone counts beside the code: ``.d.ts``, ``.pyi``."""
 LOOKED_AT = 60
@@ -204,7 +204,7 @@ def _plain(name: str) -> str:
 
 
 def _roles_meant(question: Question, by_path: Mapping[str, Sequence[Candidate]], around: Around) -> Collection[Role]:
-    """The kinds of files that a question speaks of; none for a word that half of the code is called by."""
+    """The kinds of files that a question speaks of; none for a word that much of the code is called by."""
     if not question.roles:
         return ()
     code = [path for path, chunks in by_path.items() if chunks[0].role is Role.CODE]
@@ -214,7 +214,7 @@ def _roles_meant(question: Question, by_path: Mapping[str, Sequence[Candidate]],
     return {
         role
         for role, sign in question.roles.items()
-        if sum(sign in each for each in called.values()) < COMMON * max(len(code), 1)
+        if len(code) < FEWEST or sum(sign in each for each in called.values()) < COMMON * len(code)
     }
 
 

@@ -29,6 +29,8 @@ from sylk_ray.knowledge.words import identifiers
 
 MOST = 4096
 """Different words of a text that are looked at, and times of one that are counted."""
+ASKED = 64
+"""Words of a question that counterparts are looked for of."""
 SUMMED = 32
 """Texts whose words' vectors are added up together."""
 _SUM = 1 << 17
@@ -85,22 +87,24 @@ class StaticEmbedder:
         words. Raises EmbedderUnavailable."""
         model = self._model
         met = np.zeros(len(texts), np.float32)
-        asked = np.unique([row for identifier in identifiers(question) for row in self._vocabulary.rows_of(identifier)])
+        asked = self._most_telling(question)
         found = self._rows.of(tokens_of(texts))
         told = np.flatnonzero(np.diff(found.starts))
         if not len(asked) or not len(told):
             return met
         different, places = np.unique(found.values, return_inverse=True)
-        asked_vectors, vectors = (
-            model.vectors[rows].astype(np.float32) for rows in (asked.astype(np.int64), different)
-        )
-        lengths = np.linalg.norm(asked_vectors, axis=1)
-        cosines = to_units(asked_vectors) @ to_units(vectors).T
+        wanted, vectors = (model.vectors[rows].astype(np.float32) for rows in (asked, different))
+        says = model.of_questions[asked] * np.linalg.norm(wanted, axis=1)
+        cosines = to_units(wanted) @ to_units(vectors).T
         nearest = np.maximum.reduceat(cosines[:, places], found.starts[told], axis=1)
-        met[told] = np.average(
-            np.maximum(nearest, 0), axis=0, weights=model.of_questions[asked.astype(np.int64)] * lengths
-        )
+        met[told] = np.average(np.maximum(nearest, 0), axis=0, weights=says)
         return met
+
+    def _most_telling(self, question: str) -> Numbers:
+        """The rows of a question's words, each once; of a very long one those that say most."""
+        rows = {row for identifier in identifiers(question) for row in self._vocabulary.rows_of(identifier)}
+        some = np.asarray(sorted(rows), np.int64)
+        return some[np.argsort(-self._model.of_questions[some], kind="stable")[:ASKED]]
 
     @cached_property
     def _model(self) -> ModelFile:

@@ -14,7 +14,10 @@ from sylk_ray.codebase.retrieval.question import read_question
 from sylk_ray.codebase.retrieval.snippets import Window, fitted, merged, narrowed, tokens_of
 from sylk_ray.codebase.roles import Role, role_of
 from sylk_ray.knowledge import KnowledgeBase
+from sylk_ray.knowledge.embedding import EmbedderUnavailable, static
+from sylk_ray.knowledge.embedding.model_file import ModelFile
 from tests.unit.codebase.repository import FILES, write_repository
+from tests.unit.knowledge.test_base import Letters
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +137,36 @@ def test_names_are_told_from_words(text: str, names: tuple[str, ...], is_name: b
 
 
 @pytest.mark.parametrize(
+    ("text", "roles"),
+    [
+        ("tests of the parser", {Role.TEST: "test"}),
+        ("parser tests", {Role.TEST: "test"}),
+        ("where are the parser tests?", {Role.TEST: "test"}),
+        ("find unit tests in parser", {Role.TEST: "test"}),
+        ("which test covers the parser", {Role.TEST: "test"}),
+        ("test cases for the parser", {Role.TEST: "test"}),
+        ("show me the benchmarks", {Role.EXAMPLE: "benchmark"}),
+        ("where is this documented", {Role.DOCUMENT: "document"}),
+        ("what is in the Makefile", {Role.CONFIGURATION: "makefil"}),
+        ("third-party compression", {Role.COPY: "parti"}),
+        ("keep it in memory for tests", {}),
+        ("a fake file system for unit tests", {}),
+        ("time that can be replaced in the tests", {}),
+        ("split the tests over several machines", {}),
+        ("read json from a stream", {}),
+        ("spec compliant url parser", {}),
+        ("mock server", {}),
+        ("example.com parser", {}),
+        ("document workflow engine", {}),
+        ("?!", {}),
+        ("", {}),
+    ],
+)
+def test_a_question_asks_for_a_kind_of_file_or_only_speaks_of_it(text: str, roles: dict[Role, str]) -> None:
+    assert read_question(text).roles == roles
+
+
+@pytest.mark.parametrize(
     ("path", "language", "role"),
     [
         ("src/a.py", "python", Role.CODE),
@@ -146,7 +179,13 @@ def test_names_are_told_from_words(text: str, names: tuple[str, ...], is_name: b
         ("extras/all_amalgamated.cpp", "cpp", Role.COPY),
         ("single_include/json/json.hpp", "cpp", Role.COPY),
         ("third_party/zlib/inflate.c", "c", Role.COPY),
-        ("web/vendor/jquery.min.js", "javascript", Role.COPY),
+        ("vendor/zlib/inflate.c", "c", Role.COPY),
+        ("web/jquery.min.js", "javascript", Role.COPY),
+        ("tools/amalgamate.py", "python", Role.CODE),
+        ("app/models/vendor/order.py", "python", Role.CODE),
+        ("src/Symfony/Bundle/FrameworkBundle/Kernel.php", "php", Role.CODE),
+        ("cmd/gen/main.go", "go", Role.CODE),
+        ("src/dist/normal.py", "python", Role.CODE),
         ("src/generator.py", "python", Role.CODE),
         ("src/vendors.py", "python", Role.CODE),
         ("examples/a.rs", "rust", Role.EXAMPLE),
@@ -204,3 +243,17 @@ def test_a_hit_in_a_long_line_is_shown_in_part(tmp_path: Path) -> None:
             answer = Retriever(base).search(Search(query="cookies", root=str(root), budget=budget))
             assert (answer.status, len(answer.results)) == ("found", 1)
             assert 0 < answer.tokens <= budget
+
+
+def test_a_search_needs_neither_the_built_in_model_for_its_vectors_nor_for_its_words(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(path: Path | None = None) -> ModelFile:
+        raise EmbedderUnavailable("the file is damaged")
+
+    asked = Search(query="where are cookies kept", root=str(root))
+    with KnowledgeBase(tmp_path, embedder=Letters()) as base:
+        Indexer(base, root).sync()
+        assert "jar/store.py" in _paths(Retriever(base).search(asked))
+        monkeypatch.setattr(static, "open_model", broken)
+        assert "jar/store.py" in _paths(Retriever(base).search(asked))

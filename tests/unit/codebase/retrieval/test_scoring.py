@@ -81,14 +81,29 @@ def test_tests_come_first_when_they_are_asked_for() -> None:
         ("tests of the parser", {}, "test_a"),
         ("keep it in memory for tests", {}, "b"),
         ("read json from a stream", {}, "b"),
-        ("tests for the same seed", {"b": Counter({"test": 3})}, "b"),
+        ("tests for the same seed", {}, "test_a"),
+        ("tests for the same seed", {f"c{n}": Counter({"test": 3}) for n in range(4)}, "b"),
+        ("tests for the same seed", {f"c{n}": Counter({"test": 3}) for n in range(3)}, "test_a"),
     ],
 )
 def test_a_word_for_tests_means_tests_where_they_are_asked_for_and_are_not_what_all_is_about(
     query: str, names: dict[str, Counter[str]], first: str
 ) -> None:
     found = [_chunk(1, "test_a", 9, role=Role.TEST), _chunk(2, "b", 8), _chunk(3, "c.json", 9, role=Role.CONFIGURATION)]
+    found += [_chunk(4 + number, f"c{number}", 1) for number in range(7)]
     assert _order(query, found, Alone(names))[0] == first
+
+
+def test_one_name_of_few_does_not_say_what_a_repository_is_about() -> None:
+    found = [_chunk(1, "test_a", 9, role=Role.TEST), _chunk(2, "b", 8), _chunk(3, "c", 8)]
+    names = {"b": Counter({"test": 1, "connect": 1}), "c": Counter({"test": 1})}
+    assert _order("tests of the parser", found, Alone(names))[0] == "test_a"
+
+
+def test_a_copy_comes_after_the_code_unless_it_is_asked_for() -> None:
+    found = [_chunk(1, "all.c", 9, role=Role.COPY), _chunk(2, "b", 6)]
+    assert _order(QUERY, found) == ["b", "all.c"]
+    assert _order("the vendored parser", found) == ["all.c", "b"]
 
 
 def test_a_file_with_a_counterpart_of_each_word_comes_before_one_without() -> None:
