@@ -179,6 +179,8 @@ class Scope:
     def plain(self, name: str, within: str) -> Found | None:
         """What a name without anything before it means, in a definition of this file."""
         key = (within, name)
+        if self._scopes.looked_for:
+            return self._plain(name, within)
         if key not in self._known:
             self._known[key] = self._plain(name, within)
         return self._known[key]
@@ -239,13 +241,13 @@ class Scope:
     def qualified(self, before: str, name: str, within: str) -> Found | None:
         """A name with a module, a type or a namespace before it."""
         key = (before, name, within)
-        if key in self._qualified:
-            return self._qualified[key]
-        found = self._find_qualified(before, name, within)
-        # While a base type is looked for it may be not found for that alone.
-        if not self._scopes.looked_for:
-            self._qualified[key] = found
-        return found
+        # Within a look for base types an answer may be cut short: it is neither kept nor taken from what was kept, so
+        # that none depends on what was asked before.
+        if self._scopes.looked_for:
+            return self._find_qualified(before, name, within)
+        if key not in self._qualified:
+            self._qualified[key] = self._find_qualified(before, name, within)
+        return self._qualified[key]
 
     def _find_qualified(self, before: str, name: str, within: str) -> Found | None:
         files = self.module_files(before) or self.module_files(before.replace(".", "::"))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.reading import read
 from sylk_ray.codebase.resolution import Link, Resolver
 
@@ -166,3 +169,34 @@ def test_a_thousand_files_are_joined_quickly() -> None:
     count = sum(len(resolver.links_of(path)) for path in resolver.update(outlines))
     assert count > 20_000
     assert time.process_time() - start < 3.0
+
+
+def _class(order: random.Random, depth: int = 0) -> str:
+    """A class with base types, members and classes within, whose names are few, so that they often mean each other."""
+    names, members = ("Alpha", "Beta", "Gamma", "Delta"), ("loadit", "saveit", "runit")
+    base = ".".join(order.sample(names, order.choice((0, 1, 1, 2))))
+    lines = [f"class {order.choice(names)}({base}):"]
+    for _ in range(order.randint(1, 2)):
+        lines += [f"  def {order.choice(members)}(self):", f"    self.{order.choice(members)}()"]
+        lines += [f"    {order.choice(names)}.{order.choice(members)}()", f"    {order.choice(names)}()"]
+    for _ in range(order.randint(0, 2) if depth < 2 else 0):
+        lines += (f"  {line}" for line in _class(order, depth + 1).split("\n"))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(0, 400, 40))
+def test_links_are_the_same_in_whatever_order_they_are_asked_for(seed: int) -> None:
+    for number in range(seed, seed + 40):
+        order = random.Random(number)
+        imports = "from f0 import *\nfrom f1 import *\n"
+        files = {f"f{n}.py": imports + "\n".join(_class(order) for _ in range(order.randint(1, 2))) for n in range(3)}
+        outlines = [read(path, text) for path, text in files.items()]
+
+        def links(paths: list[str], outlines: list[Outline] = outlines) -> dict[str, list[Link]]:
+            resolver = Resolver()
+            resolver.update(outlines)
+            return {path: resolver.links_of(path) for path in paths}
+
+        alone = {path: links([path])[path] for path in files}
+        assert links(list(files)) == alone
+        assert links(list(reversed(files))) == alone
