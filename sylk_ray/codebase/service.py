@@ -190,12 +190,7 @@ class CodeService:
                 if progress:
                     progress(Progressed(stage=step.stage, done=step.done, total=step.total))
 
-            try:
-                report = indexer.sync(_within(Path(root), request.only), progress=tell)
-            except BaseException:
-                # What it remembers may be ahead of what was stored.
-                del self._indexers[root]
-                raise
+            report = indexer.sync(_within(Path(root), request.only), progress=tell)
             if request.renew and (_CODE, root) in self._base.outdated():
                 self._base.renew(
                     _CODE,

@@ -97,15 +97,15 @@ class Indexer:
         found = changes(self.selection, remembered, only=only)
         outlines: list[Outline] = []
         if found or unlinked:
-            resolver = self._ready()
-            self._base.note(_CODE, self.scope, {_UNLINKED: b""})
-            self._remove(found.removed, remembered.keys())
-            fresh = not state and not remembered
+            first_time = not state and not remembered
             try:
+                resolver = self._ready(anew=first_time)
+                self._base.note(_CODE, self.scope, {_UNLINKED: b""})
+                self._remove(found.removed, remembered.keys())
+                learning = resolver if first_time else None
+                outlines = self._take_in([*found.added, *found.changed], found.stamps, tell, learning)
                 with without_collector():
-                    learning = resolver if fresh else None
-                    outlines = self._take_in([*found.added, *found.changed], found.stamps, tell, learning)
-                    self._link(resolver, outlines, found, tell, everything=unlinked, fresh=fresh)
+                    self._link(resolver, outlines, found, tell, everything=unlinked, first_time=first_time)
             except BaseException:
                 # It may know of files that were not stored, or not of some that were.
                 self._resolver = None
@@ -143,11 +143,12 @@ class Indexer:
                 del known[path]
         return known
 
-    def _ready(self) -> Resolver:
-        """The resolver as it was after the last time; made of what was read then, the first time in this process."""
+    def _ready(self, *, anew: bool) -> Resolver:
+        """The resolver as it was after the last time; made of what was read then, the first time in this process.
+        ``anew``: what it knows is not there any more."""
         from sylk_ray.codebase.resolution import Resolver
 
-        if self._resolver is None:
+        if self._resolver is None or anew:
             self._resolver = Resolver()
             known = [_outline(body) for body in self._base.memos(_CODE, self.scope, _OUTLINE).values()]
             self._resolver.update(known, manifests=self._manifests(outline.path for outline in known))
@@ -167,7 +168,7 @@ class Indexer:
     def _take_in(
         self,
         paths: Sequence[str],
-        fresh: Mapping[str, Stamp],
+        stamps: Mapping[str, Stamp],
         tell: Callable[[Progress], None],
         learning: Resolver | None,
     ) -> list[Outline]:
@@ -187,17 +188,16 @@ class Indexer:
                 rows = {node.id: row for file in files for node, row in zip(file.searched, file.rows, strict=False)}
                 prepared = Prepared(embedder.name, rows, batch.keys) if rows else None
                 now = [file.outline for file in files]
-                with self._base.batch():
+                with without_collector(), self._base.batch():
                     self._forget_what_is_gone([each.path for each in now], {node.id for node in (*searched, *named)})
                     self._base.put(searched, prepared=prepared)
                     self._base.put(named, embed=False)
                     memos = {f"{_OUTLINE}{outline.path}": _encode(outline) for outline in now}
-                    stamps = {outline.path: fresh[outline.path] for outline in now}
-                    self._base.note(_CODE, self.scope, memos | _stamped(stamps))
+                    self._base.note(_CODE, self.scope, memos | _stamped({each.path: stamps[each.path] for each in now}))
                     if learning is not None:
                         learning.add(now)
-                        held = (holding_edges(self.scope, outline.path, learning) for outline in now)
-                        self._base.connect(list(chain.from_iterable(held)))
+                        edges = (holding_edges(self.scope, outline.path, learning) for outline in now)
+                        self._base.connect(list(chain.from_iterable(edges)))
                 outlines += now
                 tell(Progress("reading", len(outlines), len(paths)))
         return outlines
@@ -218,36 +218,36 @@ class Indexer:
         tell: Callable[[Progress], None],
         *,
         everything: bool,
-        fresh: bool,
+        first_time: bool,
     ) -> None:
         manifests = self._manifests([*(outline.path for outline in outlines), *found.removed])
-        affected = resolver.update(() if fresh else outlines, found.removed, manifests)
+        affected = resolver.update(() if first_time else outlines, found.removed, manifests)
         known = resolver.paths
-        paths = known if everything or fresh else sorted(affected.intersection(known))
-        edges = meaning_edges if fresh else edges_of
+        paths = known if everything or first_time else sorted(affected.intersection(known))
+        edges = meaning_edges if first_time else edges_of
         # SQLite stores the edges of some files, and lets other threads run, while those of the next are found.
         with stored_beside(self._base.batch) as store:
             for start in range(0, len(paths), TOGETHER):
                 some = paths[start : start + TOGETHER]
                 modules = sorted({module for path in some for module, _ in resolver.external_modules(path)})
                 found_edges = {path: edges(self.scope, path, resolver) for path in some}
-                store(partial(self._relink, modules, found_edges, fresh=fresh))
+                store(partial(self._relink, modules, found_edges, first_time=first_time))
                 tell(Progress("linking", min(start + TOGETHER, len(paths)), len(paths)))
         self._base.delete(self._base.unreferred(_CODE, self.scope, NodeType.IMPORT))
 
-    def _relink(self, modules: Sequence[str], edges: Mapping[str, Sequence[Edge]], *, fresh: bool) -> None:
+    def _relink(self, modules: Sequence[str], edges: Mapping[str, Sequence[Edge]], *, first_time: bool) -> None:
         self._make_sure_of([self._external(module) for module in modules])
         folders = sorted({_folder(path) for path in edges})
         self._make_sure_of([self._package(folder) for folder in folders])
-        holding = [
+        of_packages = [
             Edge(source=package_id(self.scope, _folder(path)), target=file_id(self.scope, path), type=EdgeType.CONTAINS)
             for path in edges
         ]
-        if fresh:
-            self._base.connect([*chain.from_iterable(edges.values()), *holding])
+        if first_time:
+            self._base.connect([*chain.from_iterable(edges.values()), *of_packages])
         else:
             self._base.relink(_CODE, self.scope, edges)
-            self._base.connect(holding)
+            self._base.connect(of_packages)
 
     def _make_sure_of(self, nodes: Sequence[Node]) -> None:
         known = self._base.find(node.id for node in nodes)

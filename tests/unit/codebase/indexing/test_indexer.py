@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from sylk_ray.codebase.indexing import Indexer, Progress, external_id, file_id, indexer, package_id, readers, symbol_id
 from sylk_ray.codebase.texts import lines_at
 from sylk_ray.knowledge import Domain, KnowledgeBase, NodeType
+from sylk_ray.knowledge.carrying import Carrier
 from sylk_ray.knowledge.encoding import meaning_of
+from sylk_ray.knowledge.vectors import VectorStoreFailed
 from tests.unit.codebase.repository import write_repository
 from tests.unit.knowledge.test_base import Letters
 
@@ -254,3 +256,32 @@ def test_old_line_ends_and_encodings_are_read_as_they_are_shown(base: KnowledgeB
     assert base.get(symbol_id(str(root), "mac.py", "two")).metadata["start"] == 4
     assert lines_at(str(root), "mac.py")[3] == "def two():"  # type: ignore[index]
     assert any("Gr\xf6\xdfe" in node.content for node in base.select(path="latin.py"))
+
+
+def test_a_scope_that_was_dropped_is_indexed_anew_by_the_same_indexer(base: KnowledgeBase, root: Path) -> None:
+    own = Indexer(base, root)
+    own.sync()
+    base.drop(Domain.CODE, own.scope)
+    (root / "jar/store.py").unlink()
+    assert own.sync().files == 7
+    with KnowledgeBase(root.parent / "another", embedder=Letters()) as other:
+        Indexer(other, root).sync()
+        assert _state(base, root) == _state(other, root)
+
+
+def test_after_a_removal_that_failed_half_way_the_next_time_does_it(
+    base: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Indexer(base, root)
+    own.sync()
+    (root / "jar/store.py").unlink()
+
+    def away(carrier: Carrier) -> int:
+        raise VectorStoreFailed("the vectors are away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Carrier, "carry", away)
+        with pytest.raises(VectorStoreFailed):
+            own.sync()
+    assert own.sync().files == 7
+    assert base.find([file_id(own.scope, "jar/store.py")]) == {}

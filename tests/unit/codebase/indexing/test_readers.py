@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import psutil
@@ -83,6 +84,31 @@ def test_a_file_that_ends_its_reader_is_read_as_text(root: Path, monkeypatch: py
     found = _all(Readers(root, "s", StaticEmbedder(), processes=1), PATHS, together=3)
     assert [file.outline.path for file in found] == PATHS
     assert [file.outline.path for file in found if file.outline.language == "text"] == ["jar/store.py"]
+
+
+def test_a_file_that_ends_its_reader_while_the_one_before_is_taken_is_read_as_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadly = f"""
+import os
+from sylk_ray.codebase import reading
+read_it = reading.read
+def read(path, text, language=None):
+    if "DEADLY" in text and language != "text":
+        os.kill(os.getpid(), 9)
+    return read_it(path, text, language)
+reading.read = read
+from {readers.__name__} import main; main()
+"""
+    popen = subprocess.Popen
+    monkeypatch.setattr(readers, "MANY", 1)
+    monkeypatch.setattr(readers.subprocess, "Popen", lambda args, **more: popen([args[0], "-c", deadly], **more))
+    paths = [f"f{number}.py" for number in range(12)]
+    for path in paths:
+        (tmp_path / path).write_text("DEADLY = 1\n" if path == "f5.py" else "def f(): ...\n")
+    found = _all(Readers(tmp_path, "s", StaticEmbedder(), processes=1), paths, together=3)
+    assert [file.outline.path for file in found] == paths
+    assert [file.outline.path for file in found if file.outline.language == "text"] == ["f5.py"]
 
 
 def test_an_index_is_the_same_however_its_files_were_read(

@@ -41,12 +41,24 @@ def test_nothing_is_done_after_a_write_that_failed() -> None:
     assert done == [0, 1, 2]
 
 
-def test_what_is_raised_while_finding_is_raised() -> None:
+def test_what_is_raised_while_finding_is_raised_and_what_waits_is_not_written() -> None:
+    begun, raised = threading.Event(), threading.Event()
+    done: list[int] = []
+
+    def write(number: int) -> None:
+        begun.set()
+        assert raised.wait(10)
+        done.append(number)
+
     def find(number: int) -> None:
-        raise KeyError(number)
+        if number == 1:
+            assert begun.wait(10)
+            threading.Timer(0.05, raised.set).start()
+            raise KeyError(number)
 
     with pytest.raises(KeyError):
-        _store(1, lambda number: None, find)
+        _store(2, write, find)
+    assert done == [0]
 
 
 def test_the_collector_is_held_up_until_the_last_one_has_ended() -> None:
