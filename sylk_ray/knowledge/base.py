@@ -435,14 +435,15 @@ class KnowledgeBase(Looking):
             nodes = self._written[Domain(domain)].nodes
             nodes += ((keys[at], facets_of(scope, rows[at].payload)) for at in members)
 
-    def _encode_again(self, domain: Domain, scope: str, keys: list[int]) -> list[VectorRow]:
+    def _encode_again(self, domain: Domain, scope: str, keys: list[int]) -> tuple[list[VectorRow], bool]:
         some = list(nodes.by_key(self._database, keys).values())
+        whole = True
         try:
             encoded = encode(some, self._collections.embedder_of(domain, scope))
         except EmbedderUnavailable:
-            # Words must do until the scope is renewed: what was stored must be found now.
-            encoded = encode(some, None)
-        return [replace(row, key=node.key) for row, node in zip(encoded.rows, some, strict=True)]
+            # Words must do for now: what was stored must be found.
+            encoded, whole = encode(some, None), False
+        return [replace(row, key=node.key) for row, node in zip(encoded.rows, some, strict=True)], whole
 
     def _unembed(self, given: Sequence[Node]) -> None:
         for (domain, scope), keys in _by_place(given, [node.key for node in given]).items():

@@ -24,10 +24,11 @@ class Carrier:
         self,
         database: Database,
         vectors: Callable[[Domain], VectorStore],
-        encode_again: Callable[[Domain, str, list[int]], list[VectorRow]],
+        encode_again: Callable[[Domain, str, list[int]], tuple[list[VectorRow], bool]],
     ) -> None:
         """``encode_again`` gives the rows of nodes by the model that a scope is of now: what was written for another
-        model, before a crash, is not what the scope must become."""
+        model, before a crash, is not what the scope must become. It also tells whether it could: where the model is not
+        at hand, the rows are of words alone, and the entry stays for the next process."""
         self._database = database
         self._vectors = vectors
         self._encode_again = encode_again
@@ -46,37 +47,50 @@ class Carrier:
 
     def carry(self) -> int:
         """Carry out what is there; returns how many entries. An entry stays when the vector store raises."""
-        carried = 0
         with self._lock:
-            while entries := outbox.pending(self._database, after=self._done):
-                for entry in entries:
-                    store = self._vectors(entry.domain)
-                    if entry.change.drop:
-                        store.drop(entry.scope)
-                    points = self._points(entry, store)
-                    for start in range(0, len(points), POINTS):
-                        store.upsert(entry.scope, points[start : start + POINTS])
-                    if entry.change.remove:
-                        store.delete(entry.scope, entry.change.remove)
-                    self._done = entry.number
+            try:
+                return self._carry()
+            except BaseException:
+                # Whatever comes while the store is away would be kept for long: it can be read or made again.
+                self._given.clear()
+                raise
+
+    def _carry(self) -> int:
+        carried = 0
+        while entries := outbox.pending(self._database, after=self._done):
+            for entry in entries:
+                store = self._vectors(entry.domain)
+                if entry.change.drop:
+                    store.drop(entry.scope)
+                points, whole = self._points(entry, store)
+                for start in range(0, len(points), POINTS):
+                    store.upsert(entry.scope, points[start : start + POINTS])
+                if entry.change.remove:
+                    store.delete(entry.scope, entry.change.remove)
+                self._done = entry.number
+                if whole:
                     self._waiting.append((entry.number, entry.domain, entry.scope))
-                    carried += 1
-            if len(self._waiting) >= FLUSH_ENTRIES:
-                self._flush()
+                carried += 1
+        if len(self._waiting) >= FLUSH_ENTRIES:
+            self._flush()
         return carried
 
-    def _points(self, entry: Pending, store: VectorStore) -> list[Point]:
-        """What an entry puts: what was given, as long as that is of the model that the scope is of."""
+    def _points(self, entry: Pending, store: VectorStore) -> tuple[list[Point], bool]:
+        """What an entry puts, and whether that is all: what was given, as long as that is of the scope's model."""
         given = self._given.pop(entry.number, None)
         change = entry.change
         if change.model not in ("", store.space_of(entry.scope).model):
             return self._made_again(entry, [*(row.key for row in change.put), *change.again])
         if given is not None:
-            return given
-        return [*(point_of(row) for row in change.put), *self._made_again(entry, change.again)]
+            return given, True
+        made, whole = self._made_again(entry, change.again)
+        return [*(point_of(row) for row in change.put), *made], whole
 
-    def _made_again(self, entry: Pending, keys: list[int]) -> list[Point]:
-        return [point_of(row) for row in self._encode_again(entry.domain, entry.scope, keys)] if keys else []
+    def _made_again(self, entry: Pending, keys: list[int]) -> tuple[list[Point], bool]:
+        if not keys:
+            return [], True
+        rows, whole = self._encode_again(entry.domain, entry.scope, keys)
+        return [point_of(row) for row in rows], whole
 
     def flush(self) -> None:
         """Bring what was carried out to the disk, and forget the entries."""

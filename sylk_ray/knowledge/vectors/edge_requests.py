@@ -69,10 +69,10 @@ def upsert_of(points: list[Point]) -> engine.UpdateOperation:
         vectors: Any = {}
         if each.dense is not None:
             # What has the buffer's numbers is taken faster than a list, and that twice as fast as an array.
-            vectors[DENSE] = np.ascontiguousarray(each.dense).data
+            vectors[DENSE] = np.ascontiguousarray(each.dense, np.float32).data
         if each.sparse is not None:
-            indices: Any = np.ascontiguousarray(each.sparse.indices).data
-            values: Any = np.ascontiguousarray(each.sparse.values).data
+            indices: Any = np.ascontiguousarray(each.sparse.indices, np.uint32).data
+            values: Any = np.ascontiguousarray(each.sparse.values, np.float32).data
             vectors[SPARSE] = engine.SparseVector(indices, values)
         made.append(engine.Point(each.key, vectors, _written(each.payload)))
     return engine.UpdateOperation.upsert_points(made)
