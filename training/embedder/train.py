@@ -3,8 +3,9 @@
 A text's vector is the normalised sum over its words of ``exp(w) * sqrt(times) * p(place) * E``: ``E`` is shared, ``w``
 apart for questions and documents, and ``p`` tells how much a word counts by the place at which it first stands in a
 document. The loss is the symmetric InfoNCE (van den Oord et al., 2018) over a batch; a batch is of one language, which
-makes its negatives hard. What is kept is the mean of models of several seeds (Wortsman et al., 2022), which have all
-begun at the same words.
+makes its negatives hard. What is kept is the mean of models of several seeds (Wortsman et al., 2022a), which have all
+begun at the same words, and of it a point on the way there from the beginning (2022b): what documentation teaches of
+code costs some of what the words mean elsewhere.
 """
 
 from __future__ import annotations
@@ -43,21 +44,23 @@ class Recipe(NamedTuple):
     """Every number of a training."""
 
     dimensions: int = 256
-    epochs: float = 1.0
+    epochs: float = 1.5
     batch: int = 2_048
     together: int = 8
     """Pairs of one file in a batch."""
     apart: bool = True
     """A batch is of one language."""
-    temperature: float = 0.05
+    temperature: float = 0.07
     rate: float = 0.0045
     pull: float = 0.2
     """Towards the start: which part of the way back a word's vector goes in a step, in units of the rate."""
     shares: Mapping[str, float] = SHARES
     """Which part of each kind's pairs an epoch draws."""
     seed: int = 20
-    models: int = 3
+    models: int = 5
     """Seeds from the first one on, of which the mean is kept."""
+    way: float = 0.85
+    """How far the vectors are in the end from the start to what was learned."""
     threads: int = 2
 
 
@@ -105,6 +108,7 @@ def trained(training: Training, start: Floats, recipe: Recipe) -> Learned:
     with torch.no_grad():
         for kept, *others in parameters:
             kept.copy_(torch.stack([kept, *others]).mean(dim=0))
+        models[0].vectors.copy_(torch.lerp(models[0].start, models[0].vectors, recipe.way))
     return models[0].learned()
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable
 
 SHIPPED = Path(__file__).with_name("sylk-code.safetensors")
-NAME = "sylk-code-256/b195ee2e2a07"
+NAME = "sylk-code-256/e2842c453113"
 """Of the shipped file, as ``name_of`` says; kept here, so that nobody has to read all of it for that."""
 DIMENSIONS = 256
 _TYPES = {"I8": np.dtype("<i1"), "I32": np.dtype("<i4"), "U8": np.dtype("<u1")}
