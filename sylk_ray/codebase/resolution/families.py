@@ -24,6 +24,10 @@ IMPLICIT_SELF = frozenset(
 """Where a plain name within a type may be one of its members."""
 PACKAGED = frozenset({"java", "kotlin", "scala", "csharp", "php"})
 """Where files say the package that they belong to, and see all of it without an import."""
+HANDED_ON = frozenset(
+    {"python", "javascript", "typescript", "tsx", "rust", "c", "cpp", "objective-c", "ruby", "bash", "dart"}
+)
+"""Where who takes in a file as a whole has what that file takes in as a whole."""
 OWN = frozenset({"self", "this", "cls", "Self", "static", "@", "__MODULE__", "self.class", "()self"})
 ABOVE = frozenset({"super", "super()", "parent", "base"})
 COMMON = _words(

@@ -6,9 +6,12 @@ the package, and for types and functions the only one of that name in the reposi
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import chain
+
 from sylk_ray.codebase.outline import Import, Outline, ReferenceKind, SymbolKind
 from sylk_ray.codebase.resolution import links
-from sylk_ray.codebase.resolution.families import IMPLICIT_SELF, PACKAGED, family
+from sylk_ray.codebase.resolution.families import HANDED_ON, IMPLICIT_SELF, PACKAGED, family
 from sylk_ray.codebase.resolution.imports import Imports
 from sylk_ray.codebase.resolution.links import Place
 from sylk_ray.codebase.resolution.tables import Tables, package_of
@@ -39,6 +42,15 @@ class Scopes:
         if scope is None:
             scope = self._made[path] = Scope(self, self.tables.outlines[path])
         return scope
+
+    def may_be_defined(self, name: str) -> bool:
+        """Whether a file here defines a name, or gives it to what it imports: most names are of elsewhere."""
+        return "." in name or name == "default" or bool(self.tables.definitions(name)) or name in self._given
+
+    @cached_property
+    def _given(self) -> frozenset[str]:
+        imports = chain.from_iterable(outline.imports for outline in self.tables.outlines.values())
+        return frozenset(here for each in imports for there, here in each.names if here != there)
 
     def candidates(self, name: str, kin: str, kinds: frozenset[SymbolKind], *, top: bool) -> list[Place]:
         """All definitions of a name in files of a family, of the kinds; ``top``: at their top level only."""
@@ -149,6 +161,8 @@ class Scope:
     def exported(self, name: str, steps: int = _MOST_STEPS) -> Place | None:
         """What a name of this file means to one that imports it: a definition, or a re-export."""
         key = (name, steps)
+        if not self._scopes.may_be_defined(name):
+            return None
         if key not in self._exported:
             self._exported[key] = self._find_exported(name, steps)
         return self._exported[key]
@@ -164,7 +178,7 @@ class Scope:
             return None
         if found := self.imported(name, steps):
             return found[0]
-        for path in self._stars:
+        for path in self._stars if self.outline.language in HANDED_ON else ():
             if path != self.path and (place := self._scopes.of(path).exported(name, steps - 1)):
                 return place
         return None

@@ -6,6 +6,7 @@ import pytest
 
 from sylk_ray.codebase.reading import read
 from sylk_ray.codebase.resolution import Resolver
+from sylk_ray.codebase.resolution.links import THROUGH_A_MODULE
 from sylk_ray.knowledge.model import EdgeType
 
 
@@ -153,3 +154,29 @@ def test_a_go_package_is_all_of_its_files_but_the_tests() -> None:
     }
     assert imported(files, "main.go", {"go.mod": "module github.com/acme/app\n"}) == {"server/a.go", "server/b.go"}
     assert imported(files, "main.go") == set()
+
+
+def test_a_name_is_handed_on_by_an_include_and_not_by_a_namespace() -> None:
+    include = {
+        "a.c": '#include "b.h"\nvoid f() { g(); }\n',
+        "b.h": '#include "c.h"\n',
+        "c.h": "void g() {}\nvoid h() {}\n",
+    }
+    other = {"d.c": "void g() {}\n"}
+    assert called(include | other, "a.c") == {"c.h:g"}
+    spaces = {
+        "A.cs": "using Shop;\nclass A { void F() { new Store(); } }\n",
+        "B.cs": "using Core;\nnamespace Shop { class Order {} }\n",
+        "C.cs": "namespace Core { class Store {} }\n",
+        "D.cs": "namespace Other { class Store {} }\n",
+    }
+    assert called(spaces, "A.cs") == set()
+
+
+def called(files: dict[str, str], path: str) -> set[str]:
+    """The definitions that a file calls."""
+    return {
+        f"{link.target_path}:{link.target_symbol}"
+        for link in resolver_of(files).links_of(path)
+        if link.type is EdgeType.CALLS and link.confidence >= THROUGH_A_MODULE
+    }
