@@ -23,7 +23,8 @@ _WANTED = {
     **_signs(Role.TEST, "test tests spec specs fixture fixtures mock mocks"),
     **_signs(Role.EXAMPLE, "example examples sample samples demo demos benchmark benchmarks tutorial tutorials"),
 }
-"""What is asked for where it ends a question or one of ``_WITH`` follows, and not after one of ``_BESIDE``."""
+"""What is asked for where it ends a question or one of ``_WITH`` follows, and not after one of ``_BESIDE``, whatever of
+``_BETWEEN`` stands there."""
 _SPOKEN_OF = {
     **_signs(Role.DOCUMENT, "doc docs documentation documented readme changelog guide manual"),
     **_signs(Role.CONFIGURATION, "ini makefile dockerfile cmake ci pyproject pyproject.toml package.json cargo.toml"),
@@ -32,7 +33,7 @@ _SPOKEN_OF = {
 _FOLLOWING = "case cases for of that which cover covers covering about showing how in to against"
 _WITH = frozenset(_FOLLOWING.split())
 _BESIDE = frozenset(["in", "for", "during", "by", "while", "under", "from", "between"])
-_KINDS = frozenset(["unit", "integration", "the", "a", "its", "their", "all", "any"])
+_BETWEEN = frozenset(["unit", "integration", "the", "a", "its", "their", "all", "any"])
 _PLAIN_WORD = re.compile(r"[^\s,;:?!()\"'`]+")
 
 
@@ -76,7 +77,7 @@ def _roles(text: str) -> Iterator[tuple[Role, str]]:
     for at, word in enumerate(words):
         role = _SPOKEN_OF.get(word)
         if word in _WANTED and (at + 1 == len(words) or words[at + 1] in _WITH):
-            before = next((each for each in reversed(words[:at]) if each not in _KINDS), "")
+            before = next((each for each in reversed(words[:at]) if each not in _BETWEEN), "")
             role = None if before in _BESIDE else _WANTED[word]
         if role is not None:
             yield role, asked_words(word)[-1]

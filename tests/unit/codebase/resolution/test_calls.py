@@ -175,3 +175,8 @@ def test_files_that_import_each_other_come_to_an_end() -> None:
 )
 def test_a_base_type_that_would_have_to_be_its_own_member_is_none(path: str, text: str, symbol: str) -> None:
     assert calls({path: text}, path, symbol) == {}
+
+
+def test_base_types_that_lead_from_one_to_the_next_for_long_are_given_up() -> None:
+    classes = "".join(f"class C{number}(C{number + 1}.X):\n    def f{number}(self): ...\n" for number in range(400))
+    assert calls({"a.py": f"{classes}class D(C0.X):\n    def f(self): self.load()\n"}, "a.py", "D.f") == {}
