@@ -61,11 +61,11 @@ def _make(cache: Path, to: Path) -> None:
     if not arrays.exists():
         made = preparing.as_training(preparing.training_pairs(every, cache), Vocabulary(words))
         preparing.saved(made, arrays)
-    start = cache / "start.npy"
+    start = cache / "starts.npy"
     if not start.exists():
-        from training.embedder.starting import MiniLM
+        from training.embedder.starting import start_of
 
-        np.save(start, _timed("start", lambda: MiniLM().embed(words)))
+        np.save(start, _timed("start", lambda: start_of(words)))
     from training.embedder.starting import reduced
     from training.embedder.train import Recipe, trained
 

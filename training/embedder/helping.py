@@ -24,7 +24,7 @@ from training.embedder.measuring import Asked, development, score
 from training.embedder.packages import packages
 from training.embedder.preparing import LANGUAGES, Training
 from training.embedder.quantise import as_file
-from training.embedder.starting import reduced
+from training.embedder.starting import OF_CODE, reduced
 from training.embedder.tokens import Bags
 from training.embedder.train import SHARES, Floats, Recipe, trained
 
@@ -42,7 +42,7 @@ def helps(cache: Path) -> str:
     whole = Parts(
         preparing.loaded(cache / "training.npz"),
         (cache / "words.txt").read_text("utf-8").split("\n"),
-        np.load(cache / "start.npy"),
+        np.load(cache / "starts.npy"),
     )
     sets = development(packages(), cache)
     lines = [f"| | {' | '.join(asked.language for asked in sets)} | mean |", f"|---|{'---:|' * (len(sets) + 1)}"]
@@ -74,6 +74,11 @@ def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
     yield "batches of several languages", _of(whole, recipe._replace(apart=False))
     yield "batches of 1,024", _of(whole, recipe._replace(batch=1_024, rate=0.004))
     yield "vectors start at random", _of(whole._replace(start=random), recipe)
+    of_code = whole.start.shape[1] - OF_CODE
+    yield "vectors start at what MiniLM knows alone", _of(whole._replace(start=whole.start[:, :of_code]), recipe)
+    yield "vectors start at what Qwen2.5-Coder knows alone", _of(whole._replace(start=whole.start[:, of_code:]), recipe)
+    yield "without the layer", _of(whole, recipe._replace(rate_of_layer=0.0))
+    yield "a layer of 128 units", _of(whole, recipe._replace(units=128))
     for dimensions in (128, 384):
         yield f"{dimensions} dimensions", _of(whole, recipe._replace(dimensions=dimensions))
     for size in (10_000, 20_000):

@@ -8,19 +8,28 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sylk_ray.knowledge.embedding.layer import ONE, TOP
 from sylk_ray.knowledge.embedding.model_file import packed
 
 LARGEST_WEIGHT = 1 << 20
 PLACE_UNIT = 1 << 8
+LARGEST_BIAS = 1 << 23
+LARGEST_GAIN = 1 << 16
+EXPECTED = 5.0
+"""How many times as long as its row of ``inner`` a unit's sum can be, where a vector's numbers are 1 in the mean."""
 
 
 class Learned(NamedTuple):
-    """A model before it is quantised. [words, dimensions], [words], [words], [PLACES]."""
+    """A model before it is quantised. [words, dimensions], [words], [words], [PLACES]; and its layer, for vectors that
+    are as long as the root of the dimensions: [units, dimensions], [units], [dimensions, units]."""
 
     vectors: npt.NDArray[np.float32]
     of_questions: npt.NDArray[np.float32]
     of_documents: npt.NDArray[np.float32]
     places: npt.NDArray[np.float32]
+    inner: npt.NDArray[np.float32]
+    bias: npt.NDArray[np.float32]
+    outer: npt.NDArray[np.float32]
 
 
 def as_file(learned: Learned, words: Sequence[str], metadata: Mapping[str, str]) -> bytes:
@@ -31,9 +40,31 @@ def as_file(learned: Learned, words: Sequence[str], metadata: Mapping[str, str])
         "questions": _weights(learned.of_questions * units),
         "documents": _weights(learned.of_documents * units),
         "places": np.rint(learned.places / learned.places.max() * PLACE_UNIT).astype(np.int32),
+        **_layer(learned),
         "words": np.frombuffer("\n".join(words).encode(), np.uint8),
     }
     return packed(arrays, metadata)
+
+
+def _layer(learned: Learned) -> dict[str, npt.NDArray[np.int8 | np.int32]]:
+    """Both tables in units of their own, which the two scales make up for; ``sylk_ray.knowledge.embedding.layer`` has
+    what is done with them. As large a sum as ``inner`` can be expected to make is what a unit can just say."""
+    within = ONE / np.sqrt(learned.vectors.shape[1])
+    """A number of the vector, as it was trained with, in units of what the layer is given."""
+    unit = _unit(learned.inner)
+    largest = float((EXPECTED * np.linalg.norm(learned.inner, axis=1) + learned.bias).max()) * within / unit
+    shift = max(0, int(np.ceil(np.log2(largest / TOP))))
+    gain = int(np.clip(1 / (unit * _unit(learned.outer) * 2.0**shift), 1, LARGEST_GAIN))
+    return {
+        "inner": np.rint(learned.inner / unit).astype(np.int8),
+        "bias": np.clip(np.rint(learned.bias * within / unit), -LARGEST_BIAS, LARGEST_BIAS).astype(np.int32),
+        "outer": np.clip(np.rint(learned.outer * unit * 2.0**shift * gain), -127, 127).astype(np.int8),
+        "scales": np.asarray([shift, gain], np.int32),
+    }
+
+
+def _unit(table: npt.NDArray[np.float32]) -> float:
+    return max(float(np.abs(table).max()), 1e-9) / 127
 
 
 def _weights(given: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:

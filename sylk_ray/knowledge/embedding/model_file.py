@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable
 
 SHIPPED = Path(__file__).with_name("sylk-code.safetensors")
-NAME = "sylk-code-256/e2842c453113"
+NAME = "sylk-code-256/eceb4a86d66f"
 """Of the shipped file, as ``name_of`` says; kept here, so that nobody has to read all of it for that."""
 DIMENSIONS = 256
 _TYPES = {"I8": np.dtype("<i1"), "I32": np.dtype("<i4"), "U8": np.dtype("<u1")}
@@ -36,6 +36,14 @@ class ModelFile(NamedTuple):
     """[words]: what it counts in a document."""
     places: npt.NDArray[np.int64]
     """[PLACES]: what a document's word counts by where it first stands."""
+    inner: npt.NDArray[np.int8]
+    """[units, dimensions]: what each unit of the layer looks for."""
+    bias: npt.NDArray[np.int32]
+    """[units]: from where on it says something."""
+    outer: npt.NDArray[np.int8]
+    """[dimensions, units]: and what it says."""
+    scales: npt.NDArray[np.int32]
+    """By which power of two a unit's sum is divided, and what the vector itself is multiplied with beside the units."""
     spelled: npt.NDArray[np.uint8]
     """The words in UTF-8, the most frequent first, with line feeds between them."""
 
@@ -52,14 +60,25 @@ def open_model(path: Path | None = None) -> ModelFile:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         start = 8 + int.from_bytes(mapped[:8], "little")
         header: dict[str, Any] = json.loads(mapped[8:start])
-        vectors, questions, documents, places, words = (
-            _array(mapped, start, header[name]) for name in ("vectors", "questions", "documents", "places", "words")
+
+        def array(name: str) -> npt.NDArray[Any]:
+            return _array(mapped, start, header[name])
+
+        return ModelFile(
+            vectors=array("vectors"),
+            of_questions=array("questions").astype(np.int64),
+            of_documents=array("documents").astype(np.int64),
+            places=array("places").astype(np.int64),
+            inner=array("inner"),
+            bias=array("bias"),
+            outer=array("outer"),
+            scales=array("scales"),
+            spelled=array("words"),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EmbedderUnavailable(
             f"the built-in embedder's model {path} cannot be read: {error}", hint="Install sylk_ray again."
         ) from error
-    return ModelFile(vectors, questions.astype(np.int64), documents.astype(np.int64), places.astype(np.int64), words)
 
 
 def name_of(file: bytes) -> str:

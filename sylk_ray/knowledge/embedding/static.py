@@ -1,12 +1,12 @@
 """The embedder that is built in: a static model of code, made for this. No network, no accelerator, no start-up.
 
 A text's vector is the sum of its words' learned vectors, each times how much the word says (apart for questions and
-documents), the root of how often it is there, and for a document how early it comes. docs/embedder.md tells what it was
-trained on, how, and how good it is; ``training/embedder`` makes its file.
+documents), the root of how often it is there, and for a document how early it comes; then one small layer sees which
+words came together. docs/embedder.md tells what it was trained on, how, and how good it is; ``training/embedder`` makes
+its file.
 
-Everything up to the last division is done with whole numbers: weights are scaled so that no sum of theirs with 8-bit
-vectors reaches 2^24, below which float32 is exact. So a text has the same vector on every machine, in whatever order it
-adds up.
+Sums are of whole numbers alone: weights are scaled so that no sum of theirs with 8-bit vectors reaches 2^24, below
+which float32 is exact. So a text has the same vector on every machine, in whatever order it adds up.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
+from sylk_ray.knowledge.embedding.layer import Layer, to_unit
 from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, ModelFile, name_of, open_model
 from sylk_ray.knowledge.embedding.places import place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
@@ -70,7 +71,7 @@ class StaticEmbedder:
         places = _PLACES[np.arange(len(found.rows)) - found.starts[found.texts]]
         weights = model.of_documents[found.rows] * _ROOTS[found.times] * model.places[places]
         _sum(weights, found, model.vectors, rows)
-        return rows
+        return self._layer(rows)
 
     def embed_query(self, text: str) -> Vectors:
         """The vector of a question. Raises EmbedderUnavailable."""
@@ -79,7 +80,8 @@ class StaticEmbedder:
         some = min(len(counts), MOST)
         found = np.fromiter(counts.keys(), np.int64, some)
         weights = model.of_questions[found] * _ROOTS[np.minimum(np.fromiter(counts.values(), np.int64, some), MOST)]
-        return _unit(_shares(weights, weights.sum())[None] @ model.vectors[found].astype(np.float32))[0]
+        summed = _shares(weights, weights.sum())[None] @ model.vectors[found].astype(np.float32)
+        return self._layer(to_unit(summed.astype(np.int64)))[0]
 
     def counterparts(self, question: str, texts: Sequence[str]) -> Vectors:
         """How well the words of a question are met by each text, [texts], within [0, 1]: of each word the cosine of the
@@ -109,6 +111,10 @@ class StaticEmbedder:
     @cached_property
     def _model(self) -> ModelFile:
         return open_model(self._path)
+
+    @cached_property
+    def _layer(self) -> Layer:
+        return Layer(self._model)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -164,15 +170,8 @@ def _sum(weights: Numbers, found: _Counted, vectors: npt.NDArray[np.int8], rows:
         column[different] = np.arange(len(different))
         table = np.zeros((len(some), len(different)), np.float32)
         table[found.texts[its] - start, column[found.rows[its]]] = shares[its]
-        some[:] = _unit(table @ vectors[different].astype(np.float32))
+        some[:] = to_unit((table @ vectors[different].astype(np.float32)).astype(np.int64))
 
 
 def _shares(weights: Numbers, totals: Numbers | np.int64) -> Vectors:
     return (weights * _SUM // np.maximum(totals, 1)).astype(np.float32)
-
-
-def _unit(summed: Vectors) -> Vectors:
-    """Rows of length 1, or of zeros: whole numbers up to here, and root and division are exact by IEEE 754."""
-    whole = summed.astype(np.int64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole).astype(np.float64))
-    return (whole / np.where(lengths, lengths, 1)[:, None]).astype(np.float32)

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from sylk_ray.knowledge.embedding import StaticEmbedder
@@ -70,23 +71,43 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert again.documents.starts.tolist() == made.documents.starts.tolist()
 
 
-def _learned() -> Learned:
+def _learned(units: int = 24) -> Learned:
     order = np.random.default_rng(3)
-    vectors = order.normal(size=(len(WORDS), 16)).astype(np.float32)
+    vectors, inner, outer = (
+        order.normal(size=size).astype(np.float32) for size in ((len(WORDS), 16), (units, 16), (16, units))
+    )
     weights = order.random(len(WORDS)).astype(np.float32) + 0.5
-    return Learned(vectors, weights, weights[::-1].copy(), np.linspace(1, 0.5, PLACES, dtype=np.float32))
+    places = np.linspace(1, 0.5, PLACES, dtype=np.float32)
+    bias = order.normal(size=units).astype(np.float32)
+    return Learned(vectors, weights, weights[::-1].copy(), places, inner / 4, bias, outer / 10)
 
 
-def test_a_quantised_model_says_what_the_trained_one_does(tmp_path: Path) -> None:
-    learned = _learned()
+def _through(learned: Learned, summed: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    whole = 4 * summed / np.linalg.norm(summed)
+    made = whole + learned.outer @ np.maximum(learned.inner @ whole + learned.bias, 0)
+    return made / np.linalg.norm(made)
+
+
+@pytest.mark.parametrize("units", [24, 300])
+def test_a_quantised_model_says_what_the_trained_one_does(tmp_path: Path, units: int) -> None:
+    learned = _learned(units)
     path = tmp_path / "m.safetensors"
     path.write_bytes(as_file(learned, WORDS, {"by": "a test"}))
     embedder = StaticEmbedder(path)
     exact = 2**0.5 * learned.of_questions[0] * learned.vectors[0] + learned.of_questions[3] * learned.vectors[3]
-    assert embedder.embed_query("parse door parse") @ (exact / np.linalg.norm(exact)) > 0.9999
+    assert _through(learned, exact) @ exact < 0.99 * np.linalg.norm(exact)
+    assert embedder.embed_query("parse door parse") @ _through(learned, exact) > 0.9995
     placed = learned.of_documents[1] * learned.places[0] * learned.vectors[1]
     placed += learned.of_documents[2] * learned.places[1] * learned.vectors[2]
-    assert embedder.embed(["text open"])[0] @ (placed / np.linalg.norm(placed)) > 0.9999
+    assert embedder.embed(["text open"])[0] @ _through(learned, placed) > 0.9995
+
+
+def test_a_layer_that_has_learned_nothing_changes_nothing(tmp_path: Path) -> None:
+    learned = _learned()
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(as_file(learned._replace(outer=np.zeros_like(learned.outer)), WORDS, {}))
+    exact = learned.of_questions[0] * learned.vectors[0] + learned.of_questions[3] * learned.vectors[3]
+    assert StaticEmbedder(path).embed_query("parse door") @ exact > 0.9999 * np.linalg.norm(exact)
 
 
 def test_another_model_is_called_otherwise() -> None:

