@@ -61,9 +61,9 @@ def by_words(asked: Asked) -> Similar:
 
 
 def hybrid(words: Similar, meaning: Similar) -> Similar:
-    """The two, each as a share of the best."""
+    """The two, each by how far it is from what a question has in the mean, in standard deviations."""
     return sum(
-        weight * each / np.maximum(each.max(axis=1, keepdims=True), 1e-9)
+        weight * (each - each.mean(axis=1, keepdims=True)) / np.maximum(each.std(axis=1, keepdims=True), 1e-9)
         for weight, each in ((WORDS, words), (MEANING, meaning))
     )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
+from functools import lru_cache
 
 from sylk_ray.codebase.outline import Import, Outline
 from sylk_ray.codebase.resolution.manifests import Manifests
@@ -233,6 +234,7 @@ def _joined(folder: str, path: str) -> str | None:
     return None if joined.startswith("..") else "" if joined == "." else joined
 
 
+@lru_cache(maxsize=100_000)
 def _stem(path: str) -> str:
     return posixpath.basename(path).split(".")[0]
 

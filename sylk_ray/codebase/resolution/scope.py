@@ -6,6 +6,7 @@ the package, and for types and functions the only one of that name in the reposi
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from itertools import chain
 
@@ -20,6 +21,7 @@ _MOST_STEPS = 4
 """Of re-exports followed one after the other, and of base types."""
 _DEEPEST = 32
 """Members of base types that are looked for to know another base type."""
+_NOWHERE: Collection[str] = ()
 _TYPES = frozenset({SymbolKind.TYPE})
 _SURROUNDED = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.MODULE})
 Found = tuple[Place, float]
@@ -35,6 +37,7 @@ class Scopes:
         """Members of base types that are being looked for: path, type and name."""
         self._made: dict[str, Scope] = {}
         self._candidates: dict[tuple[str, str, frozenset[SymbolKind], bool], list[Place]] = {}
+        self._spelled: dict[str, dict[str, dict[str, None]]] = {}
 
     def of(self, path: str) -> Scope:
         """The scope of a known file."""
@@ -51,6 +54,16 @@ class Scopes:
     def _given(self) -> frozenset[str]:
         imports = chain.from_iterable(outline.imports for outline in self.tables.outlines.values())
         return frozenset(here for each in imports for there, here in each.names if here != there)
+
+    def defining(self, name: str, qualified: str) -> Collection[str]:
+        """The files that define a plain name under a qualified one, in order."""
+        spelled = self._spelled.get(name)
+        if spelled is None:
+            spelled = self._spelled[name] = {}
+            for path, symbols in sorted(self.tables.definitions(name).items()):
+                for symbol in symbols:
+                    spelled.setdefault(symbol.qualified, {})[path] = None
+        return spelled.get(qualified, _NOWHERE)
 
     def candidates(self, name: str, kin: str, kinds: frozenset[SymbolKind], *, top: bool) -> list[Place]:
         """All definitions of a name in files of a family, of the kinds; ``top``: at their top level only."""
@@ -232,13 +245,13 @@ class Scope:
         language = self.outline.language
         if language == "go":
             folder = self.path.rpartition("/")[0]
-            for path in sorted(self._tables.definitions(name)):
-                if path.rpartition("/")[0] == folder and path.endswith(".go") and self._tables.has(path, name):
+            for path in self._scopes.defining(name, name):
+                if path.rpartition("/")[0] == folder and path.endswith(".go"):
                     return Place(path, name), links.SAME_PACKAGE
         elif language in PACKAGED and self.outline.package:
-            package = package_of(self.outline)
-            for path in sorted(self._tables.definitions(name)):
-                if path in self._tables.packages.get(package, ()) and self._tables.has(path, name):
+            package = self._tables.packages.get(package_of(self.outline), _NOWHERE)
+            for path in self._scopes.defining(name, name):
+                if path in package:
                     return Place(path, name), links.SAME_PACKAGE
         return None
 
@@ -283,11 +296,9 @@ class Scope:
                 return member, min(sure, links.IMPORTED)
             return None
         by_full_name = f"{before}.{name}"
-        defined = self._tables.definitions(name)
-        full = [path for path, some in defined.items() if any(each.qualified == by_full_name for each in some)]
-        kin = [path for path in full if self._is_kin(path)]
-        if kin:
-            return Place(min(kin), by_full_name), links.THROUGH_A_TYPE
+        for path in self._scopes.defining(name, by_full_name):
+            if self._is_kin(path):
+                return Place(path, by_full_name), links.THROUGH_A_TYPE
         return self._of_package(before, name)
 
     def _of_package(self, before: str, name: str) -> Found | None:
@@ -309,8 +320,8 @@ class Scope:
         if self.outline.language not in ("go", "rust", "swift", "cpp", "c", "csharp", "ruby", "kotlin"):
             return None
         wanted = f"{qualified}.{name}"
-        for path in sorted(self._tables.definitions(name)):
-            if path != self.path and self._tables.has(path, wanted) and self._is_kin(path):
+        for path in self._scopes.defining(name, wanted):
+            if path != self.path and self._is_kin(path):
                 return Place(path, wanted)
         return None
 
