@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from actors.consulting import TOLD_BEFORE
 from tests.models import call
 
 from .command import end_of, running, until_seen
@@ -39,10 +40,10 @@ async def test_what_a_session_did_the_next_ones_agents_are_told(runtime, model, 
     second = await submit(sylk, repo)
     planned = model.script.requests("architect")[0].messages[0].text
     assert "# What was done on this repository before, and may concern it" in planned
-    # Three things are told of what is known of the first; nearly all of them say the words of the request.
+    # Of what is known of the first, nearly all of which has the words of the request.
     lines = [line for line in planned.splitlines() if f", {first['session_id']}, " in line]
-    assert len(lines) == 3
-    assert any(line.startswith("- add total: ") and "(pattern, " in line for line in lines), planned
+    assert len(lines) == TOLD_BEFORE
+    assert all("add" in line and "total" in line for line in lines), planned
     (told,) = model.script.told("engineer", 2)
     assert [line.partition(":")[0] for line in told.splitlines() if line.startswith("The ")] == [
         "The librarian",

@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-
 from sylk_ray.knowledge.embedding.model_file import SHIPPED, name_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import preparing, vocabulary
@@ -23,6 +21,7 @@ from training.embedder.extract import extract_all
 from training.embedder.fetching import archive_of
 from training.embedder.packages import packages
 from training.embedder.quantise import as_file
+from training.embedder.written import whole
 
 Made = TypeVar("Made")
 CACHE = Path(__file__).parents[2] / ".cache" / "train-embedder"
@@ -60,21 +59,18 @@ def _make(cache: Path, to: Path) -> None:
     arrays = cache / "training.npz"
     if not arrays.exists():
         made = preparing.as_training(preparing.training_pairs(every, cache), Vocabulary(words))
-        preparing.saved(made, arrays)
-    start = cache / "starts.npy"
-    if not start.exists():
-        from training.embedder.starting import start_of
-
-        np.save(start, _timed("start", lambda: start_of(words)))
-    from training.embedder.starting import reduced
+        with whole(arrays) as file:
+            preparing.saved(made, file)
+    from training.embedder.starting import reduced, start_of_words
     from training.embedder.train import Recipe, trained
 
     recipe = Recipe()
-    first = reduced(np.load(start), recipe.dimensions)
+    first = reduced(_timed("start", lambda: start_of_words(words, cache)), recipe.dimensions)
     learned = _timed("train", lambda: trained(preparing.loaded(arrays), first, recipe))
     told = {key: value if isinstance(value, str) else json.dumps(value) for key, value in recipe._asdict().items()}
     file = as_file(learned, words, told)
-    to.write_bytes(file)
+    with whole(to) as written:
+        written.write(file)
     print(f"{to}: {len(file):,} bytes; NAME = {name_of(file)!r}")
 
 
@@ -84,7 +80,8 @@ def _words(cache: Path) -> list[str]:
         found: Counter[str] = Counter()
         for pairs in preparing.training_pairs(packages(), cache):
             found.update(vocabulary.counted(pairs))
-        path.write_text("\n".join(vocabulary.chosen(found)), "utf-8")
+        with whole(path) as file:
+            file.write("\n".join(vocabulary.chosen(found)).encode())
     return path.read_text("utf-8").split("\n")
 
 

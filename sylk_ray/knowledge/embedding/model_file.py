@@ -17,11 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable
+from sylk_ray.knowledge.embedding.places import PLACES
 
 SHIPPED = Path(__file__).with_name("sylk-code.safetensors")
 NAME = "sylk-code-256/eceb4a86d66f"
 """Of the shipped file, as ``name_of`` says; kept here, so that nobody has to read all of it for that."""
 DIMENSIONS = 256
+TOP = 255
+"""What a unit of the layer says at most."""
+MOST_UNITS, MOST_SHIFT, LARGEST_GAIN, LARGEST_BIAS = 512, 31, 1 << 16, 1 << 23
+"""For which all that the layer adds up is whole and below 2^24: units times TOP times 127, to begin with."""
 _TYPES = {"I8": np.dtype("<i1"), "I32": np.dtype("<i4"), "U8": np.dtype("<u1")}
 
 
@@ -44,12 +49,8 @@ class ModelFile(NamedTuple):
     """[dimensions, units]: and what it says."""
     scales: npt.NDArray[np.int32]
     """By which power of two a unit's sum is divided, and what the vector itself is multiplied with beside the units."""
-    spelled: npt.NDArray[np.uint8]
-    """The words in UTF-8, the most frequent first, with line feeds between them."""
-
-    def words(self) -> list[str]:
-        """The words, one for each row."""
-        return self.spelled.tobytes().decode("utf-8").split("\n")
+    words: tuple[str, ...]
+    """One for each row, the most frequent first; in the file in UTF-8, with line feeds between them."""
 
 
 def open_model(path: Path | None = None) -> ModelFile:
@@ -64,7 +65,7 @@ def open_model(path: Path | None = None) -> ModelFile:
         def array(name: str) -> npt.NDArray[Any]:
             return _array(mapped, start, header[name])
 
-        return ModelFile(
+        model = ModelFile(
             vectors=array("vectors"),
             of_questions=array("questions").astype(np.int64),
             of_documents=array("documents").astype(np.int64),
@@ -73,12 +74,38 @@ def open_model(path: Path | None = None) -> ModelFile:
             bias=array("bias"),
             outer=array("outer"),
             scales=array("scales"),
-            spelled=array("words"),
+            words=tuple(array("words").tobytes().decode("utf-8").split("\n")),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        _check(model)
+        return model
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise EmbedderUnavailable(
             f"the built-in embedder's model {path} cannot be read: {error}", hint="Install sylk_ray again."
         ) from error
+
+
+def _check(model: ModelFile) -> None:
+    """Raises ValueError where its parts do not fit, or its numbers lead out of what float32 is exact for."""
+    words, dimensions = model.vectors.shape
+    (units,) = model.bias.shape
+    shapes = {
+        "questions": (model.of_questions, (words,)),
+        "documents": (model.of_documents, (words,)),
+        "places": (model.places, (PLACES,)),
+        "inner": (model.inner, (units, dimensions)),
+        "outer": (model.outer, (dimensions, units)),
+        "scales": (model.scales, (2,)),
+    }
+    for name, (array, wanted) in shapes.items():
+        if array.shape != wanted:
+            raise ValueError(f"{name} has the shape {array.shape}, not {wanted}")
+    if len(model.words) != words:
+        raise ValueError(f"there are {len(model.words)} words for {words} vectors")
+    shift, gain = model.scales.tolist()
+    if units > MOST_UNITS or not 0 <= shift <= MOST_SHIFT or not 1 <= gain <= LARGEST_GAIN:
+        raise ValueError(f"a layer of {units} units with the scales {shift} and {gain} is not exact")
+    if np.abs(model.bias.astype(np.int64)).max(initial=0) > LARGEST_BIAS:
+        raise ValueError("a layer with such a bias is not exact")
 
 
 def name_of(file: bytes) -> str:

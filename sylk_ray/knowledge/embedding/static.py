@@ -118,7 +118,7 @@ class StaticEmbedder:
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self._model.words())
+        return Vocabulary(self._model.words)
 
     @cached_property
     def _rows(self) -> Expansion:

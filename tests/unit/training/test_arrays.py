@@ -14,12 +14,14 @@ from sylk_ray.knowledge.embedding.model_file import name_of
 from sylk_ray.knowledge.embedding.places import PLACES
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import vocabulary
+from training.embedder.comparing import hybrid
 from training.embedder.measuring import score
 from training.embedder.packages import Package
 from training.embedder.pairs import Pair
 from training.embedder.preparing import KINDS, Once, as_training, chosen, loaded, saved
 from training.embedder.quantise import Learned, as_file
 from training.embedder.tokens import bags
+from training.embedder.written import whole
 
 WORDS = ["parse", "text", "open", "door", "a", "b"]
 
@@ -65,7 +67,9 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
     made = as_training(by_package, Vocabulary(WORDS))
     assert made.files.tolist() == [0, 2, 3]
     assert [KINDS[each] for each in made.kinds] == ["doc", "doc", "name"]
-    saved(made, tmp_path / "x.npz")
+    with whole(tmp_path / "x.npz") as file:
+        saved(made, file)
+    assert [each.name for each in tmp_path.iterdir()] == ["x.npz"]
     again = loaded(tmp_path / "x.npz")
     assert again.queries.rows.tolist() == made.queries.rows.tolist() == [0, 2, 4, 3, 1]
     assert again.documents.starts.tolist() == made.documents.starts.tolist()
@@ -108,6 +112,21 @@ def test_a_layer_that_has_learned_nothing_changes_nothing(tmp_path: Path) -> Non
     path.write_bytes(as_file(learned._replace(outer=np.zeros_like(learned.outer)), WORDS, {}))
     exact = learned.of_questions[0] * learned.vectors[0] + learned.of_questions[3] * learned.vectors[3]
     assert StaticEmbedder(path).embed_query("parse door") @ exact > 0.9999 * np.linalg.norm(exact)
+
+
+def test_a_layer_that_whole_numbers_cannot_stand_for_is_refused() -> None:
+    with pytest.raises(ValueError, match="8 bits"):
+        as_file(_learned()._replace(outer=np.full((16, 24), 1e6, np.float32)), WORDS, {})
+    with pytest.raises(ValueError, match="513 units"):
+        as_file(_learned(513), WORDS, {})
+    as_file(_learned()._replace(bias=np.full(24, -1e3, np.float32)), WORDS, {})
+
+
+def test_a_hybrid_is_each_by_its_own_spread() -> None:
+    words, meaning = np.asarray([[9.0, 0, 0, 0]], np.float32), np.asarray([[0.1, 0.3, 0.2, 0.0]], np.float32)
+    assert hybrid(words, meaning)[0].argsort()[::-1].tolist() == [1, 2, 0, 3]
+    assert np.allclose(hybrid(words * 7 + 1, meaning * 3 - 1), hybrid(words, meaning), atol=1e-5)
+    assert np.allclose(hybrid(np.zeros_like(words), meaning)[0].argsort(), meaning[0].argsort())
 
 
 def test_another_model_is_called_otherwise() -> None:

@@ -151,6 +151,23 @@ def test_a_name_that_is_gone_touches_those_who_used_it() -> None:
     assert resolver.update([read("a.py", "def h(): ...\n")]) == {"a.py", "b.py"}
 
 
+def test_of_several_that_define_a_name_the_first_is_meant_for_as_long_as_it_does() -> None:
+    a, b = (read(f"{name}.go", f"package p\nfunc Open() {{}}\nfunc {name}() {{}}\n") for name in "ab")
+    user = read("user.go", "package p\nfunc use() { Open() }\n")
+    elsewhere = read("q/a.go", "package q\nfunc Open() {}\n")
+    resolver = Resolver()
+
+    def meant() -> list[str]:
+        return [link.target_path for link in resolver.links_of("user.go") if link.target_symbol == "Open"]
+
+    resolver.update([elsewhere, b, user, a])
+    assert meant() == ["a.go"]
+    resolver.update([], ["a.go"])
+    assert meant() == ["b.go"]
+    resolver.update([a])
+    assert meant() == ["a.go"]
+
+
 def test_a_manifest_that_changes_touches_all() -> None:
     resolver = Resolver()
     resolver.update([read("a.go", "package a\n")])

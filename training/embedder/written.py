@@ -1,0 +1,17 @@
+"""Files that are there as a whole or not at all, whatever ends the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[BinaryIO]:
+    """Written beside its place, and put there when it is complete."""
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as file:
+        yield file
+    part.replace(path)
