@@ -9,7 +9,7 @@ from sylk_ray.codebase.nothing import nothing_found
 from sylk_ray.codebase.requests import Result, Search, SearchAnswer, SmartSearch
 from sylk_ray.codebase.retrieval.candidates import Candidates
 from sylk_ray.codebase.retrieval.question import Question, read_question
-from sylk_ray.codebase.retrieval.scoring import Candidate, Ranked, rank
+from sylk_ray.codebase.retrieval.scoring import Candidate, Ranked, rank, strength
 from sylk_ray.codebase.retrieval.snippets import Window, fitted, merged
 from sylk_ray.codebase.texts import lines_at
 from sylk_ray.knowledge import Domain, KnowledgeBase, Node, NodeType
@@ -131,7 +131,7 @@ class Retriever:
         first = (bodies or chunks)[:1]
         if not first:
             return None
-        as_good = [chunk for chunk in bodies if _strength(chunk) >= AS_GOOD * _strength(bodies[0])]
+        as_good = [chunk for chunk in bodies if strength(chunk) >= AS_GOOD * strength(bodies[0])]
         windows = [_window(nodes[chunk.key], len(lines)) for chunk in as_good] or [Window(1, min(HEAD, len(lines)))]
         node = nodes[first[0].key]
         # A definition is shown from where it says what it is; anything else, where the words of the question are.
@@ -168,7 +168,7 @@ def _planned(ranked: Sequence[Ranked], k: int, *, once: bool) -> list[Ranked]:
     for place, each in enumerate(ranked[:k]):
         bodies = [chunk for chunk in each.chunks if chunk.type is not NodeType.FILE]
         for depth, chunk in enumerate(bodies[1 : 1 + MORE], 1):
-            worth = each.score * AGAIN * min(1.0, _strength(chunk) / max(_strength(bodies[0]), 1e-9))
+            worth = each.score * AGAIN * min(1.0, strength(chunk) / max(strength(bodies[0]), 1e-9))
             rest.append((worth, depth, place, each))
     rest.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
     return first + [each for _, _, _, each in rest]
@@ -192,9 +192,4 @@ def _kind(node: Node) -> str:
 
 def _fall(each: Ranked, chunk: Candidate) -> float:
     """How a further chunk of a file stands to its best."""
-    return min(0.9, _strength(chunk) / max(_strength(each.chunks[0]), 1e-9))
-
-
-def _strength(chunk: Candidate) -> float:
-    """For comparing chunks of one file. A cosine is small beside what BM25 gives."""
-    return chunk.words + 10 * (chunk.meaning + chunk.named)
+    return min(0.9, strength(chunk) / max(strength(each.chunks[0]), 1e-9))

@@ -23,6 +23,9 @@ WORDS, MEANING = 1.0, 0.9
 """What the best file by words, and by meaning, is given."""
 FALLING = (1.0, 0.3, 0.1)
 """What a file's best, second and third chunk count."""
+BY_WORDS = 0.01
+"""What BM25 counts beside a cosine where chunks of one file are compared: with less, one whose documentation says just
+what is asked comes too late; with more, one without any, as its neighbours mostly have the same words."""
 WHOLE = 0.6
 """What the file is given that as a whole means most nearly what is asked."""
 IN_PATH, IN_CHUNK = 0.25, 0.3
@@ -108,7 +111,7 @@ class Around(Protocol):
 def rank(question: Question, found: Sequence[Candidate], around: Around) -> list[Ranked]:
     """Files in the order of how well they answer."""
     by_path: dict[str, list[Candidate]] = {}
-    for each in sorted(found, key=_Best(found).order):
+    for each in sorted(found, key=_from_the_best):
         by_path.setdefault(each.path, []).append(each)
     roles = _roles_meant(question, by_path, around)
     weights = {path: _weight(roles, path, chunks[0].role) for path, chunks in by_path.items()}
@@ -139,16 +142,13 @@ def rank(question: Question, found: Sequence[Candidate], around: Around) -> list
     ]
 
 
-class _Best:
-    """Chunks in order, by the same measures as files."""
+def strength(chunk: Candidate) -> float:
+    """How well a chunk answers beside others of its file."""
+    return chunk.named + chunk.meaning + BY_WORDS * chunk.words
 
-    def __init__(self, found: Sequence[Candidate]) -> None:
-        self._words = max((each.words for each in found), default=0.0) or 1.0
-        self._meaning = max((each.meaning for each in found), default=0.0) or 1.0
 
-    def order(self, chunk: Candidate) -> tuple[bool, float, int]:
-        score = WORDS * chunk.words / self._words + MEANING * chunk.meaning / self._meaning + 2 * chunk.named
-        return chunk.type is NodeType.FILE, -score, chunk.key
+def _from_the_best(chunk: Candidate) -> tuple[bool, float, int]:
+    return chunk.type is NodeType.FILE, -strength(chunk), chunk.key
 
 
 def _bodies(chunks: Iterable[Candidate]) -> list[Candidate]:

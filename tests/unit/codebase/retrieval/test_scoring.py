@@ -70,6 +70,22 @@ def test_the_better_file_comes_first(found: list[Candidate], first: str) -> None
     assert _order(QUERY, found[::-1])[0] == first
 
 
+@pytest.mark.parametrize(
+    ("chunks", "keys"),
+    [
+        ([_chunk(1, "a", 9, 0.3), _chunk(2, "a", 6, 0.5)], [2, 1]),
+        ([_chunk(1, "a", 40, 0.4), _chunk(2, "a", 6, 0.5)], [1, 2]),
+        ([_chunk(1, "a", 9, 0.7), _chunk(2, "a", 2, 0.4, named=1.0)], [2, 1]),
+        ([_chunk(1, "a", 5), _chunk(2, "a", 7)], [2, 1]),
+        ([_chunk(1, "a", 9, 0.9, type=NodeType.FILE), _chunk(2, "a", 1, 0.1)], [2, 1]),
+    ],
+)
+def test_what_means_what_is_asked_comes_first_in_a_file(chunks: list[Candidate], keys: list[int]) -> None:
+    for found in (chunks, chunks[::-1]):
+        [file] = rank(read_question(QUERY), found, Alone())
+        assert [chunk.key for chunk in file.chunks] == keys
+
+
 def test_tests_come_first_when_they_are_asked_for() -> None:
     found = [_chunk(1, "test_a", 9, role=Role.TEST), _chunk(2, "b", 6)]
     assert _order("tests of the parser", found) == ["test_a", "b"]
