@@ -44,6 +44,7 @@ async def test_what_a_session_did_the_next_ones_agents_are_told(runtime, model, 
     lines = [line for line in planned.splitlines() if f", {first['session_id']}, " in line]
     assert len(lines) == TOLD_BEFORE
     assert all("add" in line and "total" in line for line in lines), planned
+    assert any(line.startswith("- add total: ") and "(pattern, " in line for line in lines), planned
     (told,) = model.script.told("engineer", 2)
     assert [line.partition(":")[0] for line in told.splitlines() if line.startswith("The ")] == [
         "The librarian",

@@ -142,8 +142,8 @@ def holders(home: Path) -> Iterator[psutil.Process]:
         try:
             if any(file.path == database for file in process.open_files()):
                 yield process
-        except psutil.Error:
-            continue
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue  # It has ended meanwhile, or is another person's: neither has this database open.
 
 
 @pytest.mark.timeout(180)
@@ -188,7 +188,7 @@ async def test_the_gates_numbers_are_on_the_prometheus_endpoint(codebase, root):
     for last in "abcde":
         assert (await codebase.ask("Search", query=f"zyxwvut{last}", root=root))["status"] == "no_matches"
     noes = (await codebase.ask("Stats"))["gate"]["code.noes"]
-    assert noes
+    assert noes >= 3
     port = ray.nodes()[0]["MetricsExportPort"]
 
     async def scrape() -> list[str]:

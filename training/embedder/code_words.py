@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
 from training.embedder.fetching import Changed
 from training.embedder.installed import folder_of
 
-Vectors = npt.NDArray[np.float32]
 NAME = "Qwen2.5-Coder-1.5B-Instruct"
 PARTS = 4
 SHA256 = "c4134939053bc10763d911bb60258556d6a24bf1076f2982e0c62d40afab5f07"
@@ -66,4 +65,4 @@ class CodeModel:
             shown = [form.format(word, Large=word.capitalize()) for word in words]
             for row, found in zip(rows, self._tokenizer.encode_batch(shown), strict=True):
                 row += counts / len(found.ids) * self._vectors[found.ids].mean(axis=0)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
+        return to_units(rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from training.embedder.fetching import archive_of
 from training.embedder.harvest import files
 from training.embedder.packages import Package, never
 from training.embedder.pairs import Pair, pairs_of
+from training.embedder.written import whole
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Pair]).decode
@@ -27,9 +27,8 @@ def extracted(package: Package, cache: Path) -> Path:
     made = cache / "pairs" / f"{package.sha256[:16]}.msgpack"
     if not made.exists():
         made.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = made.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(_encode(list(_pairs(package, archive_of(package, cache)))))
-        unfinished.rename(made)
+        with whole(made) as file:
+            file.write(_encode(list(_pairs(package, archive_of(package, cache)))))
     return made
 
 

@@ -5,17 +5,16 @@ Identifiers are split into words, and a word counts by the root of how often it 
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.words import identifiers, pieces
+from training.embedder.installed import folder_of
 
 _VECTORS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -28,10 +27,7 @@ class General:
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
-        found = importlib.util.find_spec("wordllama")
-        assert found is not None
-        assert found.submodule_search_locations is not None
-        folder = Path(found.submodule_search_locations[0])
+        folder = folder_of("wordllama")
         [self._vectors] = load_file(folder / _VECTORS).values()
         self._tokenizer: Any = Tokenizer.from_file(str(folder / _TOKENIZER))
 

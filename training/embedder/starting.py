@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
 from training.embedder import code_words
 from training.embedder.code_words import CodeModel
 from training.embedder.sentences import MiniLM
 from training.embedder.written import whole
 
-Vectors = npt.NDArray[np.float32]
 OF_CODE = 384
 """Principal components of what the model of code knows."""
 CODE_COUNTS = 0.7
@@ -37,8 +36,7 @@ def start_of_words(words: Sequence[str], cache: Path) -> Vectors:
 def start_of(words: Sequence[str]) -> Vectors:
     """Of each word what both know, one beside the other. [words, 384 + OF_CODE]."""
     of_sentences = MiniLM().embed(words)
-    of_sentences -= of_sentences.mean(axis=0)
-    of_sentences /= np.maximum(np.linalg.norm(of_sentences, axis=1, keepdims=True), 1e-6)
+    of_sentences = to_units(of_sentences - of_sentences.mean(axis=0))
     return np.concatenate([of_sentences, CODE_COUNTS * reduced(CodeModel().of_words(words), OF_CODE)], axis=1)
 
 
@@ -46,5 +44,4 @@ def reduced(rows: Vectors, dimensions: int) -> Vectors:
     """The principal components of rows, without the mean, of length 1."""
     centred = rows - rows.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T.astype(np.float64) @ centred.astype(np.float64))
-    made = centred @ directions[:, ::-1][:, :dimensions].astype(np.float32)
-    return made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-6)
+    return to_units(centred @ directions[:, ::-1][:, :dimensions].astype(np.float32))

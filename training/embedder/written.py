@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import BinaryIO
 
 @contextmanager
 def whole(path: Path) -> Iterator[BinaryIO]:
-    """Written beside its place, and put there when it is complete."""
-    part = path.with_name(f"{path.name}.part")
+    """Written beside its place, and put there when it is complete; by several processes at once, too."""
+    part = path.with_name(f"{path.name}.{os.getpid()}")
     with part.open("wb") as file:
         yield file
     part.replace(path)

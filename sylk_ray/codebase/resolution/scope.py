@@ -174,9 +174,9 @@ class Scope:
 
     def exported(self, name: str, steps: int = _MOST_STEPS) -> Place | None:
         """What a name of this file means to one that imports it: a definition, or a re-export."""
-        key = (name, steps)
         if not self._scopes.may_be_defined(name):
             return None
+        key = (name, steps)
         if key not in self._exported:
             self._exported[key] = self._find_exported(name, steps)
         return self._exported[key]
