@@ -75,6 +75,22 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert again.documents.starts.tolist() == made.documents.starts.tolist()
 
 
+def test_what_is_interrupted_while_it_is_written_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+
+    def interrupted() -> None:
+        with whole(path) as file:
+            file.write(b"the first half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not path.exists()
+    with whole(path) as file:
+        file.write(b"all of it")
+    assert path.read_bytes() == b"all of it"
+
+
 def _learned(units: int = 24) -> Learned:
     order = np.random.default_rng(3)
     vectors, inner, outer = (
