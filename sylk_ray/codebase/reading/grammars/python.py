@@ -11,7 +11,8 @@ from sylk_ray.codebase.reading.reader import Reader, Rules, Span
 from sylk_ray.codebase.reading.rules import CONSTANT, FUNCTION, NAME_THEN_TYPE, TYPE, calls, scope, wrapper
 from sylk_ray.codebase.reading.source import HASHES, MOST_OF_A_DOC
 
-_DOCSTRING = re.compile(r"(?:\s|#[^\n]*\n)*[rRuU]?(\"\"\"|'''|\"|')((?:\\.|(?!\1).)*)\1", re.DOTALL)
+_DOCSTRING = re.compile(r"(?:\s|#[^\n]*\n)*+[rRuU]?(\"\"\"|'''|\"|')((?:\\.|(?!\1)[^\\])*+)(?:\1|\Z)", re.DOTALL)
+"""Each character is taken in one way alone; of what is not closed within the stretch looked at, what there is."""
 _IMPORTED = re.compile(r"([\w.]+)(?:\s+as\s+(\w+))?")
 _FROM = re.compile(r"from\s+(\.*)\s*([\w.]*)\s+import\s*(.*)", re.DOTALL)
 _COMMENT = re.compile(r"#[^\n]*")

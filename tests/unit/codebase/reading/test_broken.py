@@ -56,6 +56,13 @@ def test_lines_are_right_behind_a_byte_order_mark_carriage_returns_and_signs_of_
     assert outline.lines == 7
 
 
+def test_documentation_without_an_end_in_sight_is_read_to_where_one_looks() -> None:
+    said = "What \\alpha is.\n" + "    .. math:: \\alpha + \\beta\n" * 2_000
+    outline = read("a.py", f'"""{said}"""\n\ndef a():\n    pass\n')
+    assert outline.doc.startswith("What \\alpha is.\n")
+    assert names(outline) == ["a"]
+
+
 @pytest.mark.parametrize("text", ["", "\n", " \n\n", "\ufeff"])
 @pytest.mark.parametrize("language", sorted(GRAMMARS))
 def test_an_empty_file_says_nothing(language: str, text: str) -> None:
