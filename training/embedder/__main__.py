@@ -6,14 +6,12 @@ import argparse
 import json
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from sylk_ray.knowledge.embedding.model_file import SHIPPED, name_of
-from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import preparing, vocabulary
 from training.embedder.asking import answered
 from training.embedder.comparing import compared, ways
@@ -55,34 +53,18 @@ def _make(cache: Path, to: Path) -> None:
     for package in every:
         _timed(f"fetch {package.name}", partial(archive_of, package, cache))
     _timed("read", lambda: extract_all(every, cache))
-    words = _timed("choose words", lambda: _words(cache))
-    arrays = cache / "training.npz"
-    if not arrays.exists():
-        made = preparing.as_training(preparing.training_pairs(every, cache), Vocabulary(words))
-        with whole(arrays) as file:
-            preparing.saved(made, file)
+    words = _timed("choose words", lambda: vocabulary.of_packages(every, cache))
+    training = _timed("pairs", lambda: preparing.of_packages(every, words, cache))
     from training.embedder.starting import reduced, start_of_words
-    from training.embedder.train import Recipe, trained
+    from training.embedder.train import RECIPES, WAY, Recipe, trained
 
-    recipe = Recipe()
-    first = reduced(_timed("start", lambda: start_of_words(words, cache)), recipe.dimensions)
-    learned = _timed("train", lambda: trained(preparing.loaded(arrays), first, recipe))
-    told = {key: value if isinstance(value, str) else json.dumps(value) for key, value in recipe._asdict().items()}
+    first = reduced(_timed("start", lambda: start_of_words(words, cache)), Recipe().dimensions)
+    learned = _timed("train", lambda: trained(training, first))
+    told = {"recipes": json.dumps([recipe._asdict() for recipe in RECIPES]), "way": json.dumps(WAY)}
     file = as_file(learned, words, told)
     with whole(to) as written:
         written.write(file)
     print(f"{to}: {len(file):,} bytes; NAME = {name_of(file)!r}")
-
-
-def _words(cache: Path) -> list[str]:
-    path = cache / "words.txt"
-    if not path.exists():
-        found: Counter[str] = Counter()
-        for pairs in preparing.training_pairs(packages(), cache):
-            found.update(vocabulary.counted(pairs))
-        with whole(path) as file:
-            file.write("\n".join(vocabulary.chosen(found)).encode())
-    return path.read_text("utf-8").split("\n")
 
 
 def _timed(what: str, make: Callable[[], Made]) -> Made:

@@ -1,4 +1,4 @@
-"""What helps: models of one seed and one epoch where nothing else is said, each made in another way, beside each other.
+"""What helps: models of one seed where nothing else is said, each made in another way, beside each other.
 
 They are measured on the packages of which nothing is learned. A vocabulary of another size reads all pairs anew, and
 takes its words' start from the whole one.
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding import StaticEmbedder
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
-from training.embedder import preparing
+from training.embedder import preparing, vocabulary
 from training.embedder.comparing import by_meaning
 from training.embedder.measuring import Asked, development, score
 from training.embedder.packages import packages
@@ -26,7 +26,7 @@ from training.embedder.preparing import LANGUAGES, Training
 from training.embedder.quantise import as_file
 from training.embedder.starting import OF_CODE, reduced, start_of_words
 from training.embedder.tokens import Bags
-from training.embedder.train import SHARES, Floats, Recipe, trained
+from training.embedder.train import OF_EVERYTHING, RECIPES, WAY, Floats, Recipe, trained
 
 
 class Parts(NamedTuple):
@@ -39,8 +39,8 @@ class Parts(NamedTuple):
 
 def helps(cache: Path) -> str:
     """A table: MRR@10 by language, and in the mean, of each way to make the model."""
-    words = (cache / "words.txt").read_text("utf-8").split("\n")
-    whole = Parts(preparing.loaded(cache / "training.npz"), words, start_of_words(words, cache))
+    words = vocabulary.of_packages(packages(), cache)
+    whole = Parts(preparing.of_packages(packages(), words, cache), words, start_of_words(words, cache))
     sets = development(packages(), cache)
     lines = [f"| | {' | '.join(asked.language for asked in sets)} | mean |", f"|---|{'---:|' * (len(sets) + 1)}"]
     for name, make in _ways(whole, cache):
@@ -57,15 +57,16 @@ Make = Callable[[Sequence[Asked]], Mapping[str, float]]
 
 
 def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
-    recipe = Recipe(models=1, epochs=1.0)
-    documented = {kind: SHARES[kind] for kind in ("doc", "more")}
-    without_glosses = {kind: share for kind, share in SHARES.items() if kind != "gloss"}
+    recipe = Recipe(models=1)
+    without_glosses = {kind: share for kind, share in recipe.shares.items() if kind != "gloss"}
     random = np.random.default_rng(recipe.seed).standard_normal(whole.start.shape, np.float32)
-    yield "as shipped, but of one seed and one epoch", _of(whole, recipe)
+    yield "of one seed, without what is written inside of code", _of(whole, recipe)
     yield "another seed", _of(whole, recipe._replace(seed=recipe.seed + 1))
-    yield "one epoch and a half", _of(whole, recipe._replace(epochs=1.5))
-    yield "one epoch and a half, the mean of five seeds: as shipped", _of(whole, Recipe())
-    yield "all of the way from the start", _of(whole, recipe._replace(way=1.0))
+    yield "with what is written inside of code, one epoch", _of(whole, RECIPES[1]._replace(models=1))
+    yield "the mean of three and two such: as shipped", _of(whole, *RECIPES)
+    yield "one epoch", _of(whole, recipe._replace(epochs=1.0))
+    yield "with what is written inside of code", _of(whole, recipe._replace(shares=OF_EVERYTHING))
+    yield "all of the way from the start", _of(whole, recipe, way=1.0)
     yield "temperature 0.05", _of(whole, recipe._replace(temperature=0.05))
     yield "batches of several languages", _of(whole, recipe._replace(apart=False))
     yield "batches of 1,024", _of(whole, recipe._replace(batch=1_024, rate=0.004))
@@ -82,15 +83,14 @@ def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
     wide = recipe._replace(dimensions=384)
     yield "25,000 words, 384 dimensions", lambda sets: _of(_with_words(whole, 25_000, cache), wide)(sets)
     yield "a model for each language", lambda sets: _apart(whole, recipe, sets)
-    yield "documentation alone", _of(whole, recipe._replace(shares=documented))
     yield "without WordNet's glosses", _of(whole, recipe._replace(shares=without_glosses))
     yield "without the pull towards the start", _of(whole, recipe._replace(pull=0.0))
     yield "without several pairs of one file in a batch (hard negatives)", _of(whole, recipe._replace(together=1))
 
 
-def _of(parts: Parts, recipe: Recipe) -> Make:
+def _of(parts: Parts, *recipes: Recipe, way: float = WAY) -> Make:
     def measured(sets: Sequence[Asked]) -> Mapping[str, float]:
-        learned = trained(parts.training, reduced(parts.start, recipe.dimensions), recipe)
+        learned = trained(parts.training, reduced(parts.start, recipes[0].dimensions), recipes, way)
         with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
             file.write(as_file(learned, parts.words, {}))
             file.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder.extract import pairs_in
-from training.embedder.packages import Package
+from training.embedder.packages import Package, line_of, never
 from training.embedder.pairs import Pair
 from training.embedder.tokens import Bags, bags, joined
+from training.embedder.written import named_by, whole
 
 REPEATED = 2
 """How often the same words may be asked with, in all packages together."""
@@ -31,6 +32,9 @@ MOST = {
     "gloss": 90_000,
 }
 """Pairs of a kind from one package."""
+BARE = 0.3
+"""Which part of the definitions is learned as code alone, without name and path: there is not always an index that has
+them."""
 SEED = 20
 
 
@@ -91,6 +95,22 @@ def training_pairs(packages: Iterable[Package], cache: Path) -> Iterator[list[Pa
             yield chosen(package, pairs_in(package, cache), once)
 
 
+def choice_of(packages: Sequence[Package]) -> str:
+    """What pairs there are depends on: a checksum."""
+    every = [*map(line_of, packages), *sorted(never())]
+    return hashlib.sha256(repr((every, REPEATED, sorted(MOST.items()), SEED)).encode()).hexdigest()
+
+
+def of_packages(packages: Sequence[Package], words: Sequence[str], cache: Path) -> Training:
+    """All pairs that are learned from, kept until these or the words are others."""
+    path = named_by(cache / "training.npz", choice_of(packages), BARE, words)
+    if not path.exists():
+        made = as_training(training_pairs(packages, cache), Vocabulary(words))
+        with whole(path) as file:
+            saved(made, file)
+    return loaded(path)
+
+
 def as_training(by_package: Iterable[list[Pair]], vocabulary: Vocabulary) -> Training:
     """In arrays."""
     queries: list[Bags] = []
@@ -107,7 +127,7 @@ def as_training(by_package: Iterable[list[Pair]], vocabulary: Vocabulary) -> Tra
             kinds.append(KINDS.index(pair.kind))
             languages.append(LANGUAGES.index(pair.language if pair.language in LANGUAGES else "other"))
         queries.append(bags((pair.query for pair in pairs), vocabulary))
-        documents.append(bags((pair.document for pair in pairs), vocabulary))
+        documents.append(bags((_learned_as(pair) for pair in pairs), vocabulary))
     return Training(
         joined(queries),
         joined(documents),
@@ -115,6 +135,17 @@ def as_training(by_package: Iterable[list[Pair]], vocabulary: Vocabulary) -> Tra
         np.asarray(languages, np.uint8),
         np.asarray([*files, len(kinds)], np.int64),
     )
+
+
+def _learned_as(pair: Pair) -> str:
+    if pair.kind in ("file", "section", "gloss") or not _by_chance(pair.document) < BARE:
+        return pair.document
+    return pair.document.split("\n", 2)[2]
+
+
+def _by_chance(text: str) -> float:
+    """A number in [0, 1), always the same of a text."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest()) / (1 << 32)
 
 
 def saved(training: Training, file: BinaryIO) -> None:

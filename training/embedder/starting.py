@@ -5,7 +5,6 @@ One is of sentences: to it a mutex is near to being mute. The other one is of co
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
 from training.embedder import code_words
 from training.embedder.code_words import CodeModel
 from training.embedder.sentences import MiniLM
-from training.embedder.written import whole
+from training.embedder.written import named_by, whole
 
 OF_CODE = 384
 """Principal components of what the model of code knows."""
@@ -25,8 +24,7 @@ CODE_COUNTS = 0.7
 
 def start_of_words(words: Sequence[str], cache: Path) -> Vectors:
     """The same as ``start_of``, kept until anything that it is made of is another."""
-    made_of = repr((OF_CODE, CODE_COUNTS, code_words.FORMS, code_words.SHA256, list(words)))
-    path = cache / f"start-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}.npy"
+    path = named_by(cache / "start.npy", OF_CODE, CODE_COUNTS, code_words.FORMS, code_words.SHA256, list(words))
     if not path.exists():
         with whole(path) as file:
             np.save(file, start_of(words))

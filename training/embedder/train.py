@@ -4,16 +4,16 @@ A text's vector is the normalised sum over its words of ``exp(w) * sqrt(times) *
 apart for questions and documents, and ``p`` tells how much a word counts by the place at which it first stands in a
 document. Over it is one residual layer, which questions and documents share. The loss is the symmetric InfoNCE (van den
 Oord et al., 2018) over a batch; a batch is of one language, which makes its negatives hard. What is kept is the mean of
-models of several seeds (Wortsman et al., 2022a), which have all begun at the same words and the same layer, and of the
-words a point on the way there from the beginning (2022b): what documentation teaches of code costs some of what the
-words mean elsewhere.
+models of several seeds and of two choices of pairs (Wortsman et al., 2022a), which have all begun at the same words and
+the same layer, and of the words a point on the way there from the beginning (2022b): what documentation teaches of code
+costs some of what the words mean elsewhere.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,23 +29,25 @@ from training.embedder.tokens import Bags
 Floats = npt.NDArray[np.float32]
 
 
-SHARES = {
+OF_DOCUMENTATION = {
     "doc": 1.0,
     "more": 0.5,
-    "name": 0.25,
-    "comment": 0.6,
+    "name": 0.03,
+    "comment": 0.0,
     "file": 1.0,
     "test": 0.5,
     "section": 1.0,
     "gloss": 0.6,
 }
+OF_EVERYTHING = OF_DOCUMENTATION | {"name": 0.25, "comment": 0.6}
+"""What is written inside of code says less of what it is for, and says it in the words that people ask with."""
 
 
 class Recipe(NamedTuple):
     """Every number of a training."""
 
     dimensions: int = 256
-    epochs: float = 1.5
+    epochs: float = 3.0
     batch: int = 2_048
     together: int = 8
     """Pairs of one file in a batch."""
@@ -59,14 +61,18 @@ class Recipe(NamedTuple):
     """In units of the rate."""
     pull: float = 0.2
     """Towards the start: which part of the way back a word's vector goes in a step, in units of the rate."""
-    shares: Mapping[str, float] = SHARES
+    shares: Mapping[str, float] = OF_DOCUMENTATION
     """Which part of each kind's pairs an epoch draws."""
     seed: int = 20
-    models: int = 5
-    """Seeds from the first one on, of which the mean is kept."""
-    way: float = 0.85
-    """How far the vectors are in the end from the start to what was learned."""
+    models: int = 3
+    """Seeds from the first one on."""
     threads: int = 2
+
+
+RECIPES = (Recipe(), Recipe(epochs=1.0, shares=OF_EVERYTHING, seed=23, models=2))
+"""What the mean is of that is kept."""
+WAY = 0.85
+"""How far the vectors are in the end from the start to what was learned."""
 
 
 class Model(torch.nn.Module):
@@ -105,21 +111,23 @@ class Model(torch.nn.Module):
 _PLACE = torch.tensor([place_of(each) for each in range(4_096)])
 
 
-def trained(training: Training, start: Floats, recipe: Recipe) -> Learned:
-    """The mean of models trained from where the words start."""
-    torch.set_num_threads(recipe.threads)
+def trained(training: Training, start: Floats, recipes: Sequence[Recipe] = RECIPES, way: float = WAY) -> Learned:
+    """The mean of all models of all recipes, trained from where the words start."""
+    first = recipes[0]
+    torch.set_num_threads(first.threads)
     frequency = _frequency(training.documents, len(start))
     models: list[Model] = []
-    for number in range(recipe.models):
-        # All begin at the same layer: only what comes from one place has a mean that means anything.
-        torch.manual_seed(recipe.seed)
-        model = Model(start, frequency, recipe.units)
-        models.append(_trained(training, model, recipe._replace(seed=recipe.seed + number)))
+    for recipe in recipes:
+        for number in range(recipe.models):
+            # All begin at the same layer: only what comes from one place has a mean that means anything.
+            torch.manual_seed(first.seed)
+            model = Model(start, frequency, first.units)
+            models.append(_trained(training, model, recipe._replace(seed=recipe.seed + number)))
     parameters = zip(*(model.parameters() for model in models), strict=True)
     with torch.no_grad():
         for kept, *others in parameters:
             kept.copy_(torch.stack([kept, *others]).mean(dim=0))
-        models[0].vectors.copy_(torch.lerp(models[0].start, models[0].vectors, recipe.way))
+        models[0].vectors.copy_(torch.lerp(models[0].start, models[0].vectors, way))
     return models[0].learned()
 
 

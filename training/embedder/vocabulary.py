@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from sylk_ray.knowledge.words import identifiers, pieces
+from training.embedder import preparing
+from training.embedder.packages import Package
 from training.embedder.pairs import Pair
+from training.embedder.written import named_by, whole
 
 SIZE = 40_000
 LONGEST = 24
 """Characters of a word with a row of its own."""
 SAMPLED = 4
 """Every so-manieth pair's document is counted; questions are counted all."""
+
+
+def of_packages(packages: Sequence[Package], cache: Path) -> list[str]:
+    """Those of all pairs that are learned from, kept until these are others."""
+    path = named_by(cache / "words.txt", preparing.choice_of(packages), SIZE, LONGEST, SAMPLED)
+    if not path.exists():
+        found: Counter[str] = Counter()
+        for pairs in preparing.training_pairs(packages, cache):
+            found.update(counted(pairs))
+        with whole(path) as file:
+            file.write("\n".join(chosen(found)).encode())
+    return path.read_text("utf-8").split("\n")
 
 
 def counted(pairs: Iterable[Pair]) -> Counter[str]:

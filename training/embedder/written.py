@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,3 +17,8 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     with part.open("wb") as file:
         yield file
     part.replace(path)
+
+
+def named_by(path: Path, *made_of: object) -> Path:
+    """The path with the beginning of a checksum of what the file is made of: of something else, another file."""
+    return path.with_stem(f"{path.stem}-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:12]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -18,7 +19,7 @@ from training.embedder.comparing import hybrid
 from training.embedder.measuring import score
 from training.embedder.packages import Package
 from training.embedder.pairs import Pair
-from training.embedder.preparing import KINDS, Once, as_training, chosen, loaded, saved
+from training.embedder.preparing import BARE, KINDS, Once, as_training, chosen, loaded, of_packages, saved
 from training.embedder.quantise import Learned, as_file
 from training.embedder.tokens import bags
 from training.embedder.written import whole
@@ -73,6 +74,38 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
     again = loaded(tmp_path / "x.npz")
     assert again.queries.rows.tolist() == made.queries.rows.tolist() == [0, 2, 4, 3, 1]
     assert again.documents.starts.tolist() == made.documents.starts.tolist()
+
+
+def test_some_definitions_are_learned_as_code_alone_and_always_the_same_ones() -> None:
+    pairs = [_pair("parse", f"open\ndoor\ntext a{'b' * number}") for number in range(400)]
+    made, again = (as_training([pairs], Vocabulary(WORDS)) for _ in range(2))
+    firsts = made.documents.rows[made.documents.starts[:-1]]
+    bare = float(np.mean(firsts == WORDS.index("text")))
+    assert BARE - 0.1 < bare < BARE + 0.1
+    assert np.mean(firsts == WORDS.index("open")) == 1 - bare
+    assert again.documents.rows.tolist() == made.documents.rows.tolist()
+    files = as_training([[msgspec.structs.replace(pair, kind="file") for pair in pairs]], Vocabulary(WORDS))
+    assert (files.documents.rows[files.documents.starts[:-1]] == WORDS.index("open")).all()
+
+
+def test_what_is_kept_is_made_anew_when_what_is_learned_from_is_another(tmp_path: Path) -> None:
+    packages = [Package("pypi", name, "1", "MIT", "train", ("py",), name * 16) for name in ("one", "two")]
+    (tmp_path / "pairs").mkdir()
+    for package in packages:
+        question = f"opens the {package.name} door"
+        pairs = [_pair(question)]
+        (tmp_path / "pairs" / f"{package.sha256[:16]}.msgpack").write_bytes(msgspec.msgpack.encode(pairs))
+    first = vocabulary.of_packages(packages[:1], tmp_path)
+    assert "one" in first
+    assert "two" not in first
+    both = vocabulary.of_packages(packages, tmp_path)
+    assert {"one", "two"} <= set(both)
+    assert vocabulary.of_packages(packages[:1], tmp_path) == first
+    assert len(of_packages(packages[:1], first, tmp_path).kinds) == 1
+    assert len(of_packages(packages, first, tmp_path).kinds) == 2
+    assert len(of_packages(packages, both, tmp_path).kinds) == 2
+    assert len(list(tmp_path.glob("words-*.txt"))) == 2
+    assert len(list(tmp_path.glob("training-*.npz"))) == 3
 
 
 def test_what_is_interrupted_while_it_is_written_is_not_there(tmp_path: Path) -> None:
