@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.search_quality import fetching, questions, scoring
 from benchmarks.search_quality.asked import Question
+from benchmarks.search_quality.beside import Semble
 from benchmarks.search_quality.questions import Tree, tree_of
 from benchmarks.search_quality.scoring import Score
 from benchmarks.search_quality.searchers import searchers
@@ -55,7 +56,9 @@ def _written(tree: Tree, to: Path) -> Path:
     return to
 
 
-def ask_all(work: Path, repos: Path | None, only: str, *, packages: bool) -> tuple[Scores, int, list[float]]:
+def ask_all(
+    work: Path, repos: Path | None, only: str, *, packages: bool, semble: bool
+) -> tuple[Scores, int, list[float]]:
     """The scores, how many questions there were, and the milliseconds that the product took for each."""
     scores: Scores = {}
     count = 0
@@ -67,7 +70,10 @@ def ask_all(work: Path, repos: Path | None, only: str, *, packages: bool) -> tup
             if not asked:
                 continue
             service.handle(Index(root=str(folder)))
-            for name, searcher in searchers(tree.texts, folder, base, service).items():
+            ways = searchers(tree.texts, folder, base, service)
+            if semble:
+                ways["semble, with these vectors"] = Semble(tree.texts, work / "semble" / tree.name)
+            for name, searcher in ways.items():
                 for question in asked:
                     began = time.perf_counter()
                     found = searcher.search(question.text, DEEP)
@@ -105,11 +111,14 @@ def main() -> int:
         "--only", default="", help="questions whose kind begins so: docstring, readme, name, commit, hand"
     )
     parser.add_argument("--without-packages", action="store_true", help="only those of --repos")
+    parser.add_argument("--semble", action="store_true", help="semble's ranking beside it, which has to be installed")
     given = parser.parse_args()
     began = time.perf_counter()
     work = Path(tempfile.mkdtemp())
     try:
-        scores, count, took = ask_all(work, given.repos, given.only, packages=not given.without_packages)
+        scores, count, took = ask_all(
+            work, given.repos, given.only, packages=not given.without_packages, semble=given.semble
+        )
     finally:
         shutil.rmtree(work, ignore_errors=True)
     if not count:
