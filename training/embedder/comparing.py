@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sysconfig
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -34,7 +33,7 @@ def compared(packages: Sequence[Package], cache: Path, model: Path) -> str:
     """A table, by language."""
     every = ways(model)
     lines = ["| language | searcher | MRR@10 | recall@10 | NDCG@10 |", "|---|---|---:|---:|---:|"]
-    for asked in (*development(packages, cache), standard_library(Path(sysconfig.get_path("stdlib")))):
+    for asked in (*development(packages, cache), standard_library()):
         found = {name: way(asked) for name, way in every.items()}
         found["ours and BM25"] = hybrid(found["BM25"], found["ours"])
         for name, similar in found.items():

@@ -10,17 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sylk_ray.codebase.reading import read
+from training.embedder import library
 from training.embedder.extract import pairs_in
-from training.embedder.harvest import is_written
 from training.embedder.packages import Package
-from training.embedder.pairs import Pair, pairs_of
+from training.embedder.pairs import Pair
 
 QUESTIONS, DOCUMENTS = 200, 600
 """Of a language, at most."""
 AT = 10
-_ANOTHERS = frozenset({"site-packages", "dist-packages", "test", "tests", "idle_test", "_vendor"})
-"""Folders of the standard library with what is another's, and tests."""
 SEED = 20
 
 
@@ -66,19 +63,14 @@ def _asked(language: str, pairs: list[Pair]) -> Asked | None:
     return Asked(language, [pair.query for pair in asked], [pair.document for pair in asked] + others)
 
 
-def standard_library(folder: Path, questions: int = 500, documents: int = 5_000) -> Asked:
+def standard_library(folder: Path = library.FOLDER, questions: int = 500, documents: int = 5_000) -> Asked:
     """The same of Python's standard library, of which nothing is learned either: among many more documents."""
     once: dict[str, Pair] = {}
     documents_seen: set[str] = set()
-    for path in sorted(folder.rglob("*.py")):
-        place = path.relative_to(folder).as_posix()
-        if _ANOTHERS & set(place.split("/")) or not path.is_file():
-            continue
-        text = path.read_text("utf-8", "replace")
-        for pair in pairs_of(read(place, text), text) if is_written(text) else ():
-            if pair.kind == "doc" and pair.query not in once and pair.document not in documents_seen:
-                once[pair.query] = pair
-                documents_seen.add(pair.document)
+    for pair in library.pairs(folder):
+        if pair.kind == "doc" and pair.query not in once and pair.document not in documents_seen:
+            once[pair.query] = pair
+            documents_seen.add(pair.document)
     every = sorted(once.values(), key=lambda pair: (pair.path, pair.query))
     some = random.Random(f"{SEED} standard library").sample(every, min(len(every), documents))
     return Asked(

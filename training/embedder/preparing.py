@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
+from training.embedder import library
 from training.embedder.extract import pairs_in
+from training.embedder.library import Said, folded
 from training.embedder.packages import Package, line_of, never
 from training.embedder.pairs import Pair
 from training.embedder.tokens import Bags, bags, joined
@@ -38,6 +41,9 @@ them."""
 SEED = 20
 
 
+NOTHING = Said(frozenset(), frozenset())
+
+
 class Training(NamedTuple):
     """What training reads. Pairs of one file stand together."""
 
@@ -58,14 +64,18 @@ LANGUAGES = (
 
 
 class Once:
-    """Lets the same words through so many times, and the same document with the same words never twice."""
+    """Lets the same words through so many times, the same document with the same words never twice, and what is
+    another's not at all."""
 
-    def __init__(self) -> None:
+    def __init__(self, anothers: Said = NOTHING) -> None:
+        self._anothers = anothers
         self._asked: Counter[str] = Counter()
         self._seen: set[bytes] = set()
 
     def keeps(self, pair: Pair) -> bool:
-        asked = " ".join(pair.query.lower().split())
+        if self._anothers.has(pair):
+            return False
+        asked = folded(pair.query)
         whole = hashlib.blake2b("\0".join([asked, *pair.document.split("\n")[2:]]).encode(), digest_size=12).digest()
         if self._asked[asked] >= REPEATED or whole in self._seen:
             return False
@@ -89,16 +99,17 @@ def chosen(package: Package, pairs: Iterable[Pair], once: Once) -> list[Pair]:
 
 def training_pairs(packages: Iterable[Package], cache: Path) -> Iterator[list[Pair]]:
     """Of each package that is learned from."""
-    once = Once()
+    once = Once(library.said())
     for package in packages:
         if package.part == "train":
             yield chosen(package, pairs_in(package, cache), once)
 
 
 def choice_of(packages: Sequence[Package]) -> str:
-    """What pairs there are depends on: a checksum."""
-    every = [*map(line_of, packages), *sorted(never())]
-    return hashlib.sha256(repr((every, REPEATED, sorted(MOST.items()), SEED)).encode()).hexdigest()
+    """A checksum of what it depends on which pairs there are: the packages, what is left out, and how it is chosen."""
+    chosen_by = [path.read_bytes() for path in (Path(__file__), Path(library.__file__))]
+    every = [*map(line_of, packages), *sorted(never()), *sys.version_info[:3], *chosen_by]
+    return hashlib.sha256(repr(every).encode()).hexdigest()
 
 
 def of_packages(packages: Sequence[Package], words: Sequence[str], cache: Path) -> Training:

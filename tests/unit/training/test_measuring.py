@@ -6,7 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from training.embedder import library
+from training.embedder.library import body_of
 from training.embedder.measuring import score, standard_library
+from training.embedder.pairs import Pair
+from training.embedder.preparing import Once
 
 FUNCTION = '''def {name}(path):
     """{said}"""
@@ -35,6 +39,21 @@ def test_of_a_library_first_sentences_are_asked_for_code_without_them(tmp_path: 
         number = next(number for number, each in enumerate(said) if each.startswith(question.rstrip(".")))
         assert f"def read{number}(" in document
         assert "strip them" not in document
+
+
+def test_what_others_have_copied_of_a_library_is_not_learned_from(tmp_path: Path) -> None:
+    (tmp_path / "reading.py").write_text(FUNCTION.format(name="read", said="Read the lines of a file and strip them."))
+    said = library.said(tmp_path)
+    [own] = [pair for pair in library.pairs(tmp_path) if pair.kind == "doc"]
+    code = own.document.split("\n", 2)[2]
+    once = Once(said)
+    assert not once.keeps(own)
+    assert not once.keeps(Pair("doc", "read the  lines of a file and strip them", "x\ny\ndef x():", "y", "python"))
+    assert not once.keeps(Pair("doc", "Read something", f"read\nvendored.py\n  {code}", "vendored.py", "python"))
+    assert once.keeps(Pair("doc", "Read something", f"read\nanother.py\n{code}    # and more", "another.py", "python"))
+    gloss = Pair("gloss", "the act of opening", "open", "", "english")
+    assert Once(said._replace(bodies=said.bodies | {body_of(gloss)})).keeps(gloss)
+    assert Once().keeps(own)
 
 
 def test_an_order_is_as_good_as_the_places_of_the_answers() -> None:
