@@ -111,7 +111,7 @@ def main() -> int:
         "--only", default="", help="questions whose kind begins so: docstring, readme, name, commit, hand"
     )
     parser.add_argument("--without-packages", action="store_true", help="only those of --repos")
-    parser.add_argument("--semble", action="store_true", help="semble's ranking beside it, which has to be installed")
+    parser.add_argument("--semble", action="store_true", help="semble's ranking beside it, of the extra compare")
     given = parser.parse_args()
     began = time.perf_counter()
     work = Path(tempfile.mkdtemp())

@@ -1,7 +1,7 @@
 """semble's ranking of the same files, with this project's vectors: its own model is on a hub.
 
-``pip install semble==0.7.0`` (MIT; https://github.com/MinishLab/semble) comes first. Its chunks, its BM25, its fusion
-of ranks and its rules about names, paths and tests are as they come.
+Of the extra ``compare`` (MIT; https://github.com/MinishLab/semble). Its chunks, its BM25, its fusion of ranks and its
+rules about names, paths and tests are as they come.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def normal(name: str) -> str:
 
 @pytest.mark.parametrize(
     ("folder", "extras"),
-    [("sylk_ray", ()), ("actors", ()), ("benchmarks", ()), ("tests", ("dev",)), ("training", ("train",))],
+    [("sylk_ray", ()), ("actors", ()), ("benchmarks", ("compare",)), ("tests", ("dev",)), ("training", ("train",))],
 )
 def test_every_package_that_is_imported_is_declared(folder, extras):
     distributions = packages_distributions()
