@@ -11,8 +11,11 @@ from sylk_ray.codebase.reading.reader import Reader, Rules, Span
 from sylk_ray.codebase.reading.rules import CONSTANT, FUNCTION, NAME_THEN_TYPE, TYPE, calls, scope, wrapper
 from sylk_ray.codebase.reading.source import HASHES, MOST_OF_A_DOC
 
-_DOCSTRING = re.compile(r"(?:\s|#[^\n]*\n)*+[rRuU]?(\"\"\"|'''|\"|')((?:\\.|(?!\1)[^\\])*+)(?:\1|\Z)", re.DOTALL)
-"""Each character is taken in one way alone; of what is not closed within the stretch looked at, what there is."""
+_DOCSTRING = re.compile(
+    r"(?:\s|#[^\n]*\n)*+[rRuU]?((\"\"\"|''')|\"|')(?P<said>(?:\\.|(?!\1)[^\\])*+)(?:\1|(?(2)\Z|(?!)))", re.DOTALL
+)
+"""Each character is taken in one way alone. Of what three quotes open and nothing closes in the stretch that is looked
+at, there is what that has."""
 _IMPORTED = re.compile(r"([\w.]+)(?:\s+as\s+(\w+))?")
 _FROM = re.compile(r"from\s+(\.*)\s*([\w.]*)\s+import\s*(.*)", re.DOTALL)
 _COMMENT = re.compile(r"#[^\n]*")
@@ -22,7 +25,7 @@ _NAMES = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:,\s*[A-Za-z_]\w*\s*)*$")
 
 def _docstring(text: str, start: int, end: int) -> str:
     found = _DOCSTRING.match(text, start, end)
-    return cleandoc(found[2]).strip()[:MOST_OF_A_DOC] if found else ""
+    return cleandoc(found["said"]).strip()[:MOST_OF_A_DOC] if found else ""
 
 
 def _function(reader: Reader, node: SgNode, at: Span) -> None:

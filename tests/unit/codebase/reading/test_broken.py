@@ -63,6 +63,10 @@ def test_documentation_without_an_end_in_sight_is_read_to_where_one_looks() -> N
     assert names(outline) == ["a"]
 
 
+def test_a_quote_that_nothing_closes_opens_no_documentation() -> None:
+    assert read("a.py", "'it is\n\ndef a():\n    return 1\n").doc == ""
+
+
 @pytest.mark.parametrize("text", ["", "\n", " \n\n", "\ufeff"])
 @pytest.mark.parametrize("language", sorted(GRAMMARS))
 def test_an_empty_file_says_nothing(language: str, text: str) -> None:
