@@ -96,7 +96,8 @@ async def test_it_is_found_from_the_gateway_and_by_commands_at_once(codebase, sy
     assert done.code == 0, done
     assert done.document()["results"][0]["path"] == "jar/store.py"
     assert len(await codebase.cells()) == 1
-    assert await codebase.pid() in {process.pid for process in holders(codebase.home)}
+    owners = psutil.Process(await codebase.pid()).open_files()
+    assert str(codebase.home / "knowledge" / "knowledge.db") in {file.path for file in owners}
 
 
 async def test_what_is_nowhere_is_answered_where_it_is_asked_however_much_is_written(codebase, root):
@@ -133,17 +134,6 @@ def nodes_in(home: Path) -> int:
     """How many are in the database by now, whoever has it open."""
     with contextlib.closing(sqlite3.connect(f"file:{home}/knowledge/knowledge.db?mode=ro", uri=True)) as database:
         return database.execute("SELECT count(*) FROM nodes").fetchone()[0]
-
-
-def holders(home: Path) -> Iterator[psutil.Process]:
-    """Who has the knowledge's database open."""
-    database = str(home / "knowledge" / "knowledge.db")
-    for process in psutil.process_iter():
-        try:
-            if any(file.path == database for file in process.open_files()):
-                yield process
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue  # It has ended meanwhile, or is another person's: neither has this database open.
 
 
 @pytest.mark.timeout(180)
