@@ -72,7 +72,7 @@ def ask_all(
             service.handle(Index(root=str(folder)))
             ways = searchers(tree.texts, folder, base, service)
             if semble:
-                ways["semble, with these vectors"] = Semble(tree.texts, work / "semble" / tree.name)
+                ways["semble, with these vectors"] = Semble(_written(tree, work / "semble" / tree.name))
             for name, searcher in ways.items():
                 for question in asked:
                     began = time.perf_counter()

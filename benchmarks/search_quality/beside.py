@@ -6,7 +6,7 @@ rules about names, paths and tests are as they come.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,13 @@ from sylk_ray.knowledge.embedding import StaticEmbedder
 
 
 class Semble:
-    """One repository, written anew without what git leaves out of it."""
+    """One repository, by a folder of its own with nothing but what is searched."""
 
-    def __init__(self, texts: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         from semble.index.create import create_index_from_path
         from semble.index.index import SembleIndex
         from semble.types import ContentType
 
-        for path, text in texts.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, "utf-8")
         model: Any = _Vectors()
         kinds = (ContentType.CODE,)
         words, vectors, chunks, manifest = create_index_from_path(

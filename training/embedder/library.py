@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sylk_ray.codebase.reading import read
 from training.embedder.harvest import is_written
-from training.embedder.pairs import Pair, pairs_of
+from training.embedder.pairs import Pair, code_of, pairs_of
 
 FOLDER = Path(sysconfig.get_path("stdlib"))
 _ANOTHERS = frozenset({"site-packages", "dist-packages", "test", "tests", "idle_test", "_vendor"})
@@ -55,6 +55,4 @@ def folded(text: str) -> str:
 
 def body_of(pair: Pair) -> bytes:
     """A checksum of the code, without name and path and however it is indented."""
-    return hashlib.blake2b(
-        folded(pair.document.partition("\n")[2].partition("\n")[2]).encode(), digest_size=12
-    ).digest()
+    return hashlib.blake2b(folded(code_of(pair.document)).encode(), digest_size=12).digest()

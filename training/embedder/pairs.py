@@ -70,6 +70,11 @@ def document(name: str, path: str, code: str) -> str:
     return f"{name}\n{path}\n{code}"
 
 
+def code_of(document: str) -> str:
+    """Without name and path; empty for a text that has none, as a word of a dictionary."""
+    return "".join(document.split("\n", 2)[2:])
+
+
 def of_the_file(outline: Outline, text: str, said: str) -> str:
     """A file, as an index keeps it, without what is said of it."""
     kept = of_a_file(msgspec.structs.replace(outline, doc=""))

@@ -18,7 +18,7 @@ from training.embedder import library
 from training.embedder.extract import pairs_in
 from training.embedder.library import Said, folded
 from training.embedder.packages import Package, line_of, never
-from training.embedder.pairs import Pair
+from training.embedder.pairs import Pair, code_of
 from training.embedder.tokens import Bags, bags, joined
 from training.embedder.written import named_by, whole
 
@@ -76,7 +76,7 @@ class Once:
         if self._anothers.has(pair):
             return False
         asked = folded(pair.query)
-        whole = hashlib.blake2b("\0".join([asked, *pair.document.split("\n")[2:]]).encode(), digest_size=12).digest()
+        whole = hashlib.blake2b(f"{asked}\0{code_of(pair.document)}".encode(), digest_size=12).digest()
         if self._asked[asked] >= REPEATED or whole in self._seen:
             return False
         self._asked[asked] += 1
@@ -114,7 +114,7 @@ def choice_of(packages: Sequence[Package]) -> str:
 
 def of_packages(packages: Sequence[Package], words: Sequence[str], cache: Path) -> Training:
     """All pairs that are learned from, kept until these or the words are others."""
-    path = named_by(cache / "training.npz", choice_of(packages), BARE, words)
+    path = named_by(cache / "training.npz", choice_of(packages), words)
     if not path.exists():
         made = as_training(training_pairs(packages, cache), Vocabulary(words))
         with whole(path) as file:
@@ -151,7 +151,7 @@ def as_training(by_package: Iterable[list[Pair]], vocabulary: Vocabulary) -> Tra
 def _learned_as(pair: Pair) -> str:
     if pair.kind in ("file", "section", "gloss") or not _by_chance(pair.document) < BARE:
         return pair.document
-    return pair.document.split("\n", 2)[2]
+    return code_of(pair.document)
 
 
 def _by_chance(text: str) -> float:
