@@ -4,8 +4,8 @@ import asyncio
 import os
 import subprocess
 import time
-from pathlib import Path
 
+import psutil
 import pytest
 
 from sylk_ray.programs import run_program
@@ -97,6 +97,6 @@ async def until_gone(pid: int) -> None:
 
 def is_alive(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
