@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from training.embedder import library
 from training.embedder.extract import pairs_in
 from training.embedder.packages import Package
-from training.embedder.pairs import Pair
+from training.embedder.pairs import Pair, place_of
 
 QUESTIONS, DOCUMENTS = 200, 600
 """Of a language, at most."""
@@ -44,11 +44,12 @@ def development(packages: Iterable[Package], cache: Path) -> list[Asked]:
         if package.part == "dev":
             for pair in pairs_in(package, cache):
                 by_language.setdefault(pair.language, []).append(pair)
-    return [made for language, pairs in sorted(by_language.items()) if (made := _asked(language, pairs))]
+    return [made for language, pairs in sorted(by_language.items()) if (made := asked_about(language, pairs))]
 
 
-def _asked(language: str, pairs: list[Pair]) -> Asked | None:
-    """None for a language with too few of them."""
+def asked_about(language: str, pairs: Sequence[Pair]) -> Asked | None:
+    """The questions of one language's pairs; None if they are too few. Each definition is one document, without its own
+    documentation: that of a comment in it still has the very sentence that is asked with."""
     once: dict[str, Pair] = {}
     for pair in pairs:
         if pair.kind == "doc":
@@ -58,7 +59,10 @@ def _asked(language: str, pairs: list[Pair]) -> Asked | None:
     if len(asked) < QUESTIONS // 2:
         return None
     right = {pair.document for pair in asked}
-    others = sorted({pair.document for pair in pairs if pair.kind in ("doc", "more", "comment")} - right)
+    documented = {pair.document for pair in pairs if pair.kind in ("doc", "more")}
+    places = {place_of(document) for document in documented}
+    bare = {pair.document for pair in pairs if pair.kind == "comment" and place_of(pair.document) not in places}
+    others = sorted((documented | bare) - right)
     others = order.sample(others, min(len(others), DOCUMENTS - len(asked)))
     return Asked(language, [pair.query for pair in asked], [pair.document for pair in asked] + others)
 

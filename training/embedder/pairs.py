@@ -75,6 +75,11 @@ def code_of(document: str) -> str:
     return "".join(document.split("\n", 2)[2:])
 
 
+def place_of(document: str) -> tuple[str, ...]:
+    """Name and path."""
+    return tuple(document.split("\n", 2)[:2])
+
+
 def of_the_file(outline: Outline, text: str, said: str) -> str:
     """A file, as an index keeps it, without what is said of it."""
     kept = of_a_file(msgspec.structs.replace(outline, doc=""))

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from sylk_ray.codebase.reading import read
 from training.embedder import library
 from training.embedder.library import body_of
-from training.embedder.measuring import score, standard_library
-from training.embedder.pairs import Pair
+from training.embedder.measuring import QUESTIONS, asked_about, score, standard_library
+from training.embedder.pairs import Pair, pairs_of
 from training.embedder.preparing import Once
 
 FUNCTION = '''def {name}(path):
@@ -20,6 +21,21 @@ FUNCTION = '''def {name}(path):
 
 
 '''
+
+
+def test_of_a_language_each_definition_is_there_once_and_without_its_documentation() -> None:
+    commented = FUNCTION.replace("    with", "    # A person may have gone away in the meantime.\n    with")
+    said = [f"Read the lines of a file number {number} and strip them." for number in range(QUESTIONS // 2)]
+    code = "".join(commented.format(name=f"read{number}", said=each) for number, each in enumerate(said))
+    code += (
+        "def undocumented(path):\n    # Whoever comes back looks for the rest of it.\n    a = 1\n    return a + path\n"
+    )
+    asked = asked_about("python", list(pairs_of(read("reading.py", code), code)))
+    assert asked is not None
+    assert len(asked.questions) == len(said)
+    assert [document for document in asked.documents if "strip them" in document] == []
+    assert len({document.partition("\n")[0] for document in asked.documents}) == len(asked.documents) == len(said) + 1
+    assert asked_about("python", []) is None
 
 
 def test_of_a_library_first_sentences_are_asked_for_code_without_them(tmp_path: Path) -> None:
