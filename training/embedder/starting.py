@@ -12,7 +12,7 @@ import numpy as np
 
 from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
 from training.embedder import code_words
-from training.embedder.code_words import CodeModel
+from training.embedder.code_words import code_model
 from training.embedder.sentences import MiniLM
 from training.embedder.written import named_by, whole
 
@@ -35,7 +35,7 @@ def start_of(words: Sequence[str]) -> Vectors:
     """Of each word what both know, one beside the other. [words, 384 + OF_CODE]."""
     of_sentences = MiniLM().embed(words)
     of_sentences = to_units(of_sentences - of_sentences.mean(axis=0))
-    return np.concatenate([of_sentences, CODE_COUNTS * reduced(CodeModel().of_words(words), OF_CODE)], axis=1)
+    return np.concatenate([of_sentences, CODE_COUNTS * reduced(code_model().of_words(words), OF_CODE)], axis=1)
 
 
 def reduced(rows: Vectors, dimensions: int) -> Vectors:
