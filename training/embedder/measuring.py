@@ -13,7 +13,7 @@ import numpy.typing as npt
 from training.embedder import library
 from training.embedder.extract import pairs_in
 from training.embedder.packages import Package
-from training.embedder.pairs import Pair, place_of
+from training.embedder.pairs import Pair, head_of, squeezed
 
 QUESTIONS, DOCUMENTS = 200, 600
 """Of a language, at most."""
@@ -48,23 +48,42 @@ def development(packages: Iterable[Package], cache: Path) -> list[Asked]:
 
 
 def asked_about(language: str, pairs: Sequence[Pair]) -> Asked | None:
-    """The questions of one language's pairs; None if they are too few. Each definition is one document, without its own
-    documentation: that of a comment in it still has the very sentence that is asked with."""
+    """The questions of one language's pairs; None if they are too few.
+
+    No document has a sentence in it that is asked with. Of a definition without documentation there is one at most,
+    whatever comments it has.
+    """
     once: dict[str, Pair] = {}
     for pair in pairs:
         if pair.kind == "doc":
             once.setdefault(pair.query, pair)
     order = random.Random(f"{SEED} {language}")
-    asked = order.sample(sorted(once.values(), key=lambda pair: (pair.path, pair.query)), len(once))[:QUESTIONS]
+    mixed = order.sample(sorted(once.values(), key=lambda pair: (pair.path, pair.query)), len(once))
+    asked = [pair for pair in mixed if squeezed(pair.query) not in squeezed(pair.document)][:QUESTIONS]
     if len(asked) < QUESTIONS // 2:
         return None
     right = {pair.document for pair in asked}
-    documented = {pair.document for pair in pairs if pair.kind in ("doc", "more")}
-    places = {place_of(document) for document in documented}
-    bare = {pair.document for pair in pairs if pair.kind == "comment" and place_of(pair.document) not in places}
-    others = sorted((documented | bare) - right)
+    sentences = [squeezed(pair.query) for pair in asked]
+    others = [
+        document
+        for document in _documents(pairs)
+        if document not in right and not any(each in squeezed(document) for each in sentences)
+    ]
     others = order.sample(others, min(len(others), DOCUMENTS - len(asked)))
     return Asked(language, [pair.query for pair in asked], [pair.document for pair in asked] + others)
+
+
+def _documents(pairs: Sequence[Pair]) -> list[str]:
+    """Of all definitions, in an order of their own. A comment's has the documentation of its definition, so it is there
+    only where nothing was said of that."""
+    documented = {pair.document for pair in pairs if pair.kind in ("doc", "more")}
+    heads = {head_of(document) for document in documented}
+    bare: dict[tuple[str, str], str] = {}
+    for document in sorted(pair.document for pair in pairs if pair.kind == "comment"):
+        name, path = head_of(document)
+        if name and (name, path) not in heads:
+            bare.setdefault((name, path), document)
+    return sorted(documented.union(bare.values()))
 
 
 def standard_library(folder: Path = library.FOLDER, questions: int = 500, documents: int = 5_000) -> Asked:

@@ -48,13 +48,18 @@ def pairs_of(outline: Outline, text: str) -> Iterator[Pair]:
         yield from _of_comments(outline, chunk, symbol.doc if symbol else "")
 
 
+def squeezed(text: str) -> str:
+    """Its letters and digits, in small letters."""
+    return _SQUEEZED.sub("", text.lower())
+
+
 def without(code: str, said: str) -> str:
     """Code without the lines that are part of what was said, whatever marks they have."""
-    squeezed = _SQUEEZED.sub("", said.lower())
+    whole = squeezed(said)
     kept: list[str] = []
     for line in code.split("\n"):
-        plain = _SQUEEZED.sub("", line.lower())
-        if not plain or (len(plain) > 3 and plain in squeezed):
+        plain = squeezed(line)
+        if not plain or (len(plain) > 3 and plain in whole):
             continue
         kept.append(line)
     return "\n".join(kept)
@@ -75,9 +80,10 @@ def code_of(document: str) -> str:
     return "".join(document.split("\n", 2)[2:])
 
 
-def place_of(document: str) -> tuple[str, ...]:
+def head_of(document: str) -> tuple[str, str]:
     """Name and path."""
-    return tuple(document.split("\n", 2)[:2])
+    name, path, _ = document.split("\n", 2)
+    return name, path
 
 
 def of_the_file(outline: Outline, text: str, said: str) -> str:
@@ -129,11 +135,11 @@ def _of_a_definition(outline: Outline, symbol: Symbol, chunk: Chunk) -> Iterator
 
 def _of_comments(outline: Outline, chunk: Chunk, doc: str) -> Iterator[Pair]:
     lines = chunk.text.split("\n")
-    squeezed = _SQUEEZED.sub("", doc.lower())
+    told = squeezed(doc)
     for start, end in _commented(lines, outline.language):
         found = [_COMMENT.match(line) for line in lines[start:end]]
         said = " ".join(" ".join(each[1].split()) for each in found if each).strip()
-        if len(said) < 20 or _SQUEEZED.sub("", said.lower()) in squeezed:
+        if len(said) < 20 or squeezed(said) in told:
             continue
         said = prose(said)
         remaining = lines[:start] + lines[end:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from sylk_ray.codebase.reading import read
 from training.embedder import library
 from training.embedder.library import body_of
-from training.embedder.measuring import QUESTIONS, asked_about, score, standard_library
+from training.embedder.measuring import QUESTIONS, Asked, asked_about, score, standard_library
 from training.embedder.pairs import Pair, pairs_of
 from training.embedder.preparing import Once
 
@@ -23,19 +24,53 @@ FUNCTION = '''def {name}(path):
 '''
 
 
-def test_of_a_language_each_definition_is_there_once_and_without_its_documentation() -> None:
+def documented(names: Sequence[str]) -> str:
     commented = FUNCTION.replace("    with", "    # A person may have gone away in the meantime.\n    with")
-    said = [f"Read the lines of a file number {number} and strip them." for number in range(QUESTIONS // 2)]
-    code = "".join(commented.format(name=f"read{number}", said=each) for number, each in enumerate(said))
-    code += (
-        "def undocumented(path):\n    # Whoever comes back looks for the rest of it.\n    a = 1\n    return a + path\n"
-    )
-    asked = asked_about("python", list(pairs_of(read("reading.py", code), code)))
+    return "".join(commented.format(name=name, said=f"Read the lines of what {name} has.") for name in names)
+
+
+def asked_of(*codes: str) -> Asked | None:
+    files = [(f"reading{number}.py", code) for number, code in enumerate(codes)]
+    return asked_about("python", [pair for path, code in files for pair in pairs_of(read(path, code), code)])
+
+
+NAMES = [f"letter{number}" for number in range(QUESTIONS // 2)]
+
+
+def test_of_a_language_no_document_has_a_sentence_that_is_asked_with() -> None:
+    raw = documented(["raw"]).replace('"""Read', 'r"""Read')
+    again = '''def copied(path):
+    # Nobody knows any more where this is from.
+    said = """Read the lines
+        of what letter7 has."""
+    return path + said
+'''
+    asked = asked_of(documented(NAMES), raw, again)
     assert asked is not None
-    assert len(asked.questions) == len(said)
-    assert [document for document in asked.documents if "strip them" in document] == []
-    assert len({document.partition("\n")[0] for document in asked.documents}) == len(asked.documents) == len(said) + 1
-    assert asked_about("python", []) is None
+    assert len(asked.questions) == len(NAMES)
+    assert set(asked.questions) == {f"Read the lines of what {name} has" for name in NAMES}
+    assert [document for document in asked.documents if "letter7 has" in document] == []
+    assert sum(document.startswith("raw\n") for document in asked.documents) == 1
+
+
+def test_of_a_language_a_definition_without_documentation_is_there_once() -> None:
+    own = """class Shelf:
+    def bare(self, path):
+        # Whoever comes back looks for the rest of it.
+        a = 1
+
+        # And goes away again when there is none.
+        return a + path
+"""
+    asked = asked_of(documented(NAMES), own, own)
+    assert asked is not None
+    assert sum("def bare" in document for document in asked.documents) == 2
+    assert len(asked.documents) == len(NAMES) + 2
+
+
+def test_a_language_with_few_questions_is_not_asked_about() -> None:
+    assert asked_of(documented(NAMES[1:])) is None
+    assert asked_of() is None
 
 
 def test_of_a_library_first_sentences_are_asked_for_code_without_them(tmp_path: Path) -> None:
