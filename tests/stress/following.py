@@ -29,7 +29,10 @@ class Following:
         async def look() -> list[Event]:
             return [event for event in self.events if event.kind == kind]
 
-        return (await self._runtime.until(look, bool, seconds=30))[0]
+        try:
+            return (await self._runtime.until(look, bool))[0]
+        except AssertionError as problem:
+            raise AssertionError(f"no {kind}: {problem}; seen were {[event.kind for event in self.events]}") from None
 
     async def end(self) -> list[Event]:
         async def going_on() -> bool:
