@@ -30,7 +30,7 @@ class Following:
             return [event for event in self.events if event.kind == kind]
 
         try:
-            return (await self._runtime.until(look, bool))[0]
+            return (await self._runtime.until(look, bool, seconds=30))[0]
         except AssertionError as problem:
             raise AssertionError(f"no {kind}: {problem}; seen were {[event.kind for event in self.events]}") from None
 
