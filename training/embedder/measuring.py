@@ -64,13 +64,15 @@ def asked_about(language: str, pairs: Sequence[Pair]) -> Asked | None:
         return None
     right = {pair.document for pair in asked}
     sentences = [squeezed(pair.query) for pair in asked]
-    others = [
-        document
-        for document in _documents(pairs)
-        if document not in right and not any(each in squeezed(document) for each in sentences)
-    ]
+    others = [each for each in _documents(pairs) if each not in right and not _says_any(each, sentences)]
     others = order.sample(others, min(len(others), DOCUMENTS - len(asked)))
     return Asked(language, [pair.query for pair in asked], [pair.document for pair in asked] + others)
+
+
+def _says_any(document: str, sentences: Sequence[str]) -> bool:
+    """Whether one of these, squeezed, stands in it."""
+    whole = squeezed(document)
+    return any(each in whole for each in sentences)
 
 
 def _documents(pairs: Sequence[Pair]) -> list[str]:
