@@ -59,7 +59,7 @@ class AdjustingDesk(PlanningDesk):
                 raise Refused(TaskOver(f"{each.node_id} is done", hint="`git revert` takes back what is on the branch"))
         job = _or_refused(lambda: adjusted(self._job, message.adjustments))
         await self._amend(job, ctx, why=message.why, by=message.who, named=_given(message.adjustments))
-        return self._ledger.record
+        return self._shown()
 
     @handler()
     async def update(self, message: UpdatePlan, ctx: Context) -> JobRecord:
@@ -72,7 +72,7 @@ class AdjustingDesk(PlanningDesk):
         merging = message.strategy == "merge_pending"
         job = _or_refused(lambda: merged(self._job, plan, begun) if merging else with_tasks(self._job, plan.tasks))
         await self._amend(job, ctx, why=message.why, by=message.who, anew=message.strategy == "abort_and_replace")
-        return self._ledger.record
+        return self._shown()
 
     @handler()
     async def retry(self, message: RetryTask, ctx: Context) -> JobRecord:
@@ -83,7 +83,7 @@ class AdjustingDesk(PlanningDesk):
         self._has_changed()
         await self._told(name, "retry", "", ctx)
         await self._carry_out(decisions, ctx)
-        return self._ledger.record
+        return self._shown()
 
     @handler()
     async def skip(self, message: SkipTask, ctx: Context) -> JobRecord:
@@ -97,7 +97,7 @@ class AdjustingDesk(PlanningDesk):
         self._has_changed()
         await self._told(name, "skip", reason, ctx)
         await self._carry_out(decisions, ctx)
-        return self._ledger.record
+        return self._shown()
 
     @handler()
     async def request_change(self, message: RequestPlanChange, ctx: Context) -> JobRecord:
@@ -107,6 +107,11 @@ class AdjustingDesk(PlanningDesk):
             raise Refused(InputError("the plan is being changed already", hint="see `sylk inbox`"))
         told = "\n".join([message.reason, *(f"{name}: {value}" for name, value in message.context.items())])
         await self._want_change(WantedChange(message.change, told), ctx)
+        return self._ledger.record
+
+    def _shown(self) -> JobRecord:
+        """The job as it is now, to whoever has changed it and to all who ask next."""
+        self._reports.at_once()
         return self._ledger.record
 
     # -- how a plan is changed --------------------------------------------------------------------------------

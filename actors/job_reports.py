@@ -36,6 +36,14 @@ class JobReports:
         if self._reporting is None or self._reporting.done():
             self._reporting = asyncio.create_task(self._report())
 
+    def at_once(self) -> None:
+        """Report however soon after the last time: whoever has changed something looks at it next."""
+        if self._reporting is not None:
+            self._reporting.cancel()
+            self._reporting = None
+        self._reported = -REPORT_EVERY_S
+        self.soon()
+
     def close(self) -> None:
         """Report no more."""
         for task in (self._reporting, self._ending):

@@ -66,10 +66,7 @@ async def test_a_person_changes_a_plan_that_is_being_carried_out(runtime, sylk, 
     assert list(added.document()["tasks"]) == ["first", "second", "third", "fourth"], added
     skipped = await done(sylk, "plan", "skip", job_id, "third", "--why", "it cannot work")
     assert "third: skipped (it cannot work)" in skipped.output, skipped
-    # The Guide hears of a job's changes at most twice a second.
-    async with asyncio.timeout(20):
-        while "fourth: pending" not in (await done(sylk, "plan", "show", job_id[:6])).output:
-            await asyncio.sleep(0.1)
+    assert "fourth: pending" in (await done(sylk, "plan", "show", job_id[:6])).output
     (hold / "go").touch()
 
     assert await asyncio.to_thread(sylk.until_over, job_id) == "succeeded"

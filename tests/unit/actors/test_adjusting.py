@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from sylk_ray.speech import CallSkill
 from tests.models import call
 from tests.unit.actors import SESSION
 
-from .planning import ORCHESTRATOR, TASK, FakePipeline, World, opened
+from .planning import ORCHESTRATOR, TASK, FakeGuide, FakePipeline, World, opened
 
 TRUE: dict[str, Any] = {"engineer": [{"run": "true"}]}
 DECLARED = {"request": None, "tasks": {"a": TRUE, "b": {**TRUE, "depends_on": ["a"]}}}
@@ -51,6 +52,20 @@ async def test_tasks_are_added_and_rewired_while_others_run(world):
     assert told == {"added": ["c"], "removed": [], "changed": [], "why": "needs it", "by": "ada"}
     for task in ("a", "c", "b"):
         await world.succeed(task)
+    assert (await world.ended()).status is JobState.SUCCEEDED
+
+
+async def test_the_guide_knows_a_changed_plan_however_soon_after_the_last_report(world, monkeypatch):
+    await world.submit(job=DECLARED)
+    await world.started("a")
+    monkeypatch.setattr("actors.job_reports.REPORT_EVERY_S", 3600)
+    await world.wish(AdjustPlan([change("add_node", "c", **TRUE)]))
+    await world.wish(SkipTask("b"))
+    async with asyncio.timeout(20):
+        while not any("c" in known.tasks and known.tasks["b"].state == "skipped" for known in FakeGuide.known):
+            await asyncio.sleep(0.01)
+    await world.succeed("a")
+    await world.succeed("c")
     assert (await world.ended()).status is JobState.SUCCEEDED
 
 
