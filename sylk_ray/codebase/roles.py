@@ -22,14 +22,16 @@ class Role(StrEnum):
 
 
 _TEST_FOLDERS = re.compile(
-    r"(^|/)(tests?|specs?|__tests__|__mocks__|mocks?|testing|testdata|test-data|fixtures?|e2e|fuzz(ing|y)?|src/test"
-    r"|[^/]*[._-]tests?|[A-Z]\w*Tests?)/"
+    r"(^|/)((?i:tests?|specs?|__tests__|__mocks__|mocks?|testing|test-?data|fixtures?|e2e|fuzz(ing|y)?)"
+    r"|([^/]*[._-])?test(ing)?[_-]?(support|utils?|helpers?|kit)|[^/]*[._-][Tt]ests?|\w+Tests?)/"
 )
 _TEST_NAMES = re.compile(
     r"^(test[_-].*|.*[_.-](tests?|specs?|mocks?)(\.[^.]+)+|.*(Tests?|Specs?|IT)\.(java|kt|cs|swift|php|scala)"
     r"|conftest\.py|tests?\.[^.]+)$"
 )
-_EXAMPLES = re.compile(r"(^|/)(examples?|samples?|demos?|tutorials?|bench(marks?|es)?|snippets?|playground)/", re.I)
+_EXAMPLES = re.compile(
+    r"(^|/)([^/]*[._-])?(examples?|samples?|demos?|tutorials?|bench(marks?|es)?|snippets?|playground)/", re.I
+)
 _DOCUMENTS = re.compile(r"(^|/)(docs?|documentation|[^/]*\.docc|website|wiki|man)/", re.I)
 _COPIES = re.compile(
     r"^vendor/|(^|/)(_vendor|_?vendored|third[_-]?party|3rdparty|single[_-](include|header)s?|amalgamat(ed|ion))/"
