@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -113,6 +114,8 @@ def main() -> int:
     parser.add_argument("--without-packages", action="store_true", help="only those of --repos")
     parser.add_argument("--semble", action="store_true", help="semble's ranking beside it, of the extra compare")
     given = parser.parse_args()
+    if given.semble and importlib.util.find_spec("semble") is None:
+        parser.error("semble is not installed: pip install '.[compare]'")
     began = time.perf_counter()
     work = Path(tempfile.mkdtemp())
     try:

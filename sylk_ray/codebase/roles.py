@@ -27,7 +27,7 @@ _TEST_FOLDERS = re.compile(
 )
 _TEST_NAMES = re.compile(
     r"^(test[_-].*|.*[_.-](tests?|specs?|mocks?)(\.[^.]+)+|.*(Tests?|Specs?|IT)\.(java|kt|cs|swift|php|scala)"
-    r"|conftest\.py|tests?\.[^.]+)$"
+    r"|conftest\.py|tests?\.[^.]+|.*\.t)$"
 )
 _EXAMPLES = re.compile(
     r"(^|/)([^/]*[._-])?(examples?|samples?|demos?|tutorials?|bench(marks?|es)?|snippets?|playground)/", re.I

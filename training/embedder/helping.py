@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from sylk_ray.knowledge.embedding import StaticEmbedder
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import preparing, vocabulary
 from training.embedder.comparing import by_meaning
+from training.embedder.distilling import Taught, taught_by_minilm
 from training.embedder.measuring import Asked, development, score
 from training.embedder.packages import packages
 from training.embedder.preparing import LANGUAGES, Training
@@ -57,15 +59,14 @@ Make = Callable[[Sequence[Asked]], Mapping[str, float]]
 
 
 def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
-    recipe = Recipe(models=1)
+    recipe = Recipe(models=1, epochs=1.0)
     without_glosses = {kind: share for kind, share in recipe.shares.items() if kind != "gloss"}
     random = np.random.default_rng(recipe.seed).standard_normal(whole.start.shape, np.float32)
-    yield "of one seed, without what is written inside of code", _of(whole, recipe)
+    yield "of one seed and one epoch, without what is written inside of code", _of(whole, recipe)
     yield "another seed", _of(whole, recipe._replace(seed=recipe.seed + 1))
-    yield "with what is written inside of code, one epoch", _of(whole, RECIPES[1]._replace(models=1))
-    yield "the mean of three and two such: as shipped", _of(whole, *RECIPES)
-    yield "one epoch", _of(whole, recipe._replace(epochs=1.0))
     yield "with what is written inside of code", _of(whole, recipe._replace(shares=OF_EVERYTHING))
+    yield "three epochs", _of(whole, recipe._replace(epochs=3.0))
+    yield "the mean of three and two such: as shipped", _of(whole, *RECIPES)
     yield "all of the way from the start", _of(whole, recipe, way=1.0)
     yield "temperature 0.05", _of(whole, recipe._replace(temperature=0.05))
     yield "batches of several languages", _of(whole, recipe._replace(apart=False))
@@ -82,15 +83,17 @@ def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
         yield f"{size:,} words", lambda sets, size=size: _of(_with_words(whole, size, cache), recipe)(sets)
     wide = recipe._replace(dimensions=384)
     yield "25,000 words, 384 dimensions", lambda sets: _of(_with_words(whole, 25_000, cache), wide)(sets)
+    for counts in (0.3, 1.0):
+        yield f"MiniLM as a teacher, counts {counts}", partial(_taught, whole, recipe._replace(teacher=counts), cache)
     yield "a model for each language", lambda sets: _apart(whole, recipe, sets)
     yield "without WordNet's glosses", _of(whole, recipe._replace(shares=without_glosses))
     yield "without the pull towards the start", _of(whole, recipe._replace(pull=0.0))
     yield "without several pairs of one file in a batch (hard negatives)", _of(whole, recipe._replace(together=1))
 
 
-def _of(parts: Parts, *recipes: Recipe, way: float = WAY) -> Make:
+def _of(parts: Parts, *recipes: Recipe, way: float = WAY, taught: Taught | None = None) -> Make:
     def measured(sets: Sequence[Asked]) -> Mapping[str, float]:
-        learned = trained(parts.training, reduced(parts.start, recipes[0].dimensions), recipes, way)
+        learned = trained(parts.training, reduced(parts.start, recipes[0].dimensions), recipes, way, taught)
         with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
             file.write(as_file(learned, parts.words, {}))
             file.flush()
@@ -98,6 +101,11 @@ def _of(parts: Parts, *recipes: Recipe, way: float = WAY) -> Make:
             return {asked.language: score(similar(asked)).mrr for asked in sets}
 
     return measured
+
+
+def _taught(parts: Parts, recipe: Recipe, cache: Path, sets: Sequence[Asked]) -> Mapping[str, float]:
+    """Distilled: a part of the loss is how far it is from what MiniLM finds alike."""
+    return _of(parts, recipe, taught=taught_by_minilm(packages(), cache))(sets)
 
 
 def _with_words(whole: Parts, size: int, cache: Path) -> Parts:

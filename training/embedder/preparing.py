@@ -138,7 +138,7 @@ def as_training(by_package: Iterable[list[Pair]], vocabulary: Vocabulary) -> Tra
             kinds.append(KINDS.index(pair.kind))
             languages.append(LANGUAGES.index(pair.language if pair.language in LANGUAGES else "other"))
         queries.append(bags((pair.query for pair in pairs), vocabulary))
-        documents.append(bags((_learned_as(pair) for pair in pairs), vocabulary))
+        documents.append(bags((learned_as(pair) for pair in pairs), vocabulary))
     return Training(
         joined(queries),
         joined(documents),
@@ -148,7 +148,8 @@ def as_training(by_package: Iterable[list[Pair]], vocabulary: Vocabulary) -> Tra
     )
 
 
-def _learned_as(pair: Pair) -> str:
+def learned_as(pair: Pair) -> str:
+    """A pair's document, of some definitions without name and path."""
     if pair.kind in ("file", "section", "gloss") or not _by_chance(pair.document) < BARE:
         return pair.document
     return code_of(pair.document)

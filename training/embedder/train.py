@@ -22,6 +22,7 @@ import torch
 from torch.nn import functional
 
 from sylk_ray.knowledge.embedding.places import PLACES, place_of
+from training.embedder.distilling import Taught, disagreement
 from training.embedder.preparing import KINDS, Training
 from training.embedder.quantise import Learned
 from training.embedder.tokens import Bags
@@ -64,6 +65,8 @@ class Recipe(NamedTuple):
     shares: Mapping[str, float] = OF_DOCUMENTATION
     """Which part of each kind's pairs an epoch draws."""
     seed: int = 20
+    teacher: float = 0.0
+    """How much it counts that a teacher finds questions and documents as alike, where there is one."""
     models: int = 3
     """Seeds from the first one on."""
     threads: int = 2
@@ -73,6 +76,8 @@ RECIPES = (Recipe(), Recipe(epochs=1.0, shares=OF_EVERYTHING, seed=23, models=2)
 """What the mean is of that is kept."""
 WAY = 0.85
 """How far the vectors are in the end from the start to what was learned."""
+LESSON = 512
+"""Pairs of a step that a teacher tells of."""
 
 
 class Model(torch.nn.Module):
@@ -111,7 +116,13 @@ class Model(torch.nn.Module):
 _PLACE = torch.tensor([place_of(each) for each in range(4_096)])
 
 
-def trained(training: Training, start: Floats, recipes: Sequence[Recipe] = RECIPES, way: float = WAY) -> Learned:
+def trained(
+    training: Training,
+    start: Floats,
+    recipes: Sequence[Recipe] = RECIPES,
+    way: float = WAY,
+    taught: Taught | None = None,
+) -> Learned:
     """The mean of all models of all recipes, trained from where the words start."""
     first = recipes[0]
     torch.set_num_threads(first.threads)
@@ -122,7 +133,7 @@ def trained(training: Training, start: Floats, recipes: Sequence[Recipe] = RECIP
             # All begin at the same layer: only what comes from one place has a mean that means anything.
             torch.manual_seed(first.seed)
             model = Model(start, frequency, first.units)
-            models.append(_trained(training, model, recipe._replace(seed=recipe.seed + number)))
+            models.append(_trained(training, model, recipe._replace(seed=recipe.seed + number), taught))
     parameters = zip(*(model.parameters() for model in models), strict=True)
     with torch.no_grad():
         for kept, *others in parameters:
@@ -131,23 +142,27 @@ def trained(training: Training, start: Floats, recipes: Sequence[Recipe] = RECIP
     return models[0].learned()
 
 
-def _trained(training: Training, model: Model, recipe: Recipe) -> Model:
+def _trained(training: Training, model: Model, recipe: Recipe, taught: Taught | None) -> Model:
     table = torch.optim.Adam([model.vectors], betas=(0.9, 0.98), fused=True)
     others = torch.optim.Adam([model.of_questions, model.of_documents, model.places], fused=True)
     layer = torch.optim.Adam([*model.inner.parameters(), *model.outer.parameters()], fused=True)
     optimizers = ((table, 1.0), (others, 2.0), (layer, recipe.rate_of_layer))
     batches = list(_batches(training, recipe))
+    lessons = np.random.default_rng(recipe.seed)
     began = time.monotonic()
     for number, chosen in enumerate(batches):
         rate = recipe.rate * min(1.0, (number + 1) / 50) * (0.5 + 0.5 * math.cos(math.pi * number / len(batches)))
         for optimizer, times in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate * times
-        asked = model("queries", *_picked(training.queries, chosen))
-        documents = model("documents", *_picked(training.documents, chosen))
-        similar = asked @ documents.T / recipe.temperature
+        similar = _similar(training, model, chosen) / recipe.temperature
         own = torch.arange(len(chosen))
         loss = (functional.cross_entropy(similar, own) + functional.cross_entropy(similar.T, own)) / 2
+        if taught is not None:
+            some = lessons.integers(len(taught.pairs), size=LESSON)
+            likenesses = _similar(training, model, np.asarray(taught.pairs)[some]) / recipe.temperature
+            theirs = (torch.from_numpy(rows[some]) for rows in (taught.questions, taught.documents))
+            loss = loss + recipe.teacher * disagreement(likenesses, *theirs)
         for optimizer, _ in optimizers:
             optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -160,6 +175,12 @@ def _trained(training: Training, model: Model, recipe: Recipe) -> Model:
             told = f"seed {recipe.seed}, step {number + 1} of {len(batches)}: loss {loss.item():.3f}, {took:.0f} s"
             print(told, flush=True)
     return model
+
+
+def _similar(training: Training, model: Model, chosen: npt.NDArray[np.int64]) -> torch.Tensor:
+    """The cosines, [questions, documents], of pairs."""
+    questions = model("queries", *_picked(training.queries, chosen))
+    return questions @ model("documents", *_picked(training.documents, chosen)).T
 
 
 def _batches(training: Training, recipe: Recipe) -> Iterator[npt.NDArray[np.int64]]:

@@ -195,6 +195,7 @@ def test_a_question_asks_for_a_kind_of_file_or_only_speaks_of_it(text: str, role
         ("lib/src/jvmTest/kotlin/Door.kt", "kotlin", Role.TEST),
         ("lib-testing-support/src/Door.kt", "kotlin", Role.TEST),
         ("internal/testutil/door.go", "go", Role.TEST),
+        ("t/door.t", "text", Role.TEST),
         ("src/App.Benchmarks/Door.cs", "csharp", Role.EXAMPLE),
         ("examples/a.rs", "rust", Role.EXAMPLE),
         ("docs/a.py", "python", Role.DOCUMENT),
