@@ -21,6 +21,8 @@ _MOST_STEPS = 4
 """Of re-exports followed one after the other, and of base types."""
 _DEEPEST = 32
 """Members of base types that are looked for to know another base type."""
+_FEW = 4
+"""Files that are asked one by one."""
 _NOWHERE: Collection[str] = ()
 _TYPES = frozenset({SymbolKind.TYPE})
 _SURROUNDED = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.MODULE})
@@ -54,6 +56,15 @@ class Scopes:
     def _given(self) -> frozenset[str]:
         imports = chain.from_iterable(outline.imports for outline in self.tables.outlines.values())
         return frozenset(here for each in imports for there, here in each.names if here != there)
+
+    def giving(self, name: str, files: list[str]) -> list[str]:
+        """Those of some files that may give a name to who imports them, in order. There are hundreds where a C#
+        namespace is imported, and one or two of them define it."""
+        if len(files) <= _FEW:
+            return files
+        definitions = self.tables.definitions(name.rpartition(".")[2])
+        outlines = self.tables.outlines
+        return [path for path in files if path in definitions or outlines[path].language not in PACKAGED]
 
     def defining(self, name: str, qualified: str) -> Collection[str]:
         """The files that define a plain name under a qualified one, in order. Names such as ``get`` are defined by
@@ -110,6 +121,7 @@ class Scope:
         self._known: dict[tuple[str, str], Found | None] = {}
         self._qualified: dict[tuple[str, str, str], Found | None] = {}
         self._exported: dict[tuple[str, int], Place | None] = {}
+        self._starred: dict[str, Place | None] = {}
         self._own: dict[str, str] = {}
 
     def _add(self, imported: Import, files: list[str]) -> None:
@@ -226,11 +238,19 @@ class Scope:
             return Place(self.path, name), links.SAME_FILE
         if found := self.imported(name):
             return found
-        for path in self._stars:
-            place = self._scopes.of(path).exported(name) if path != self.path else None
-            if place:
-                return place, links.THROUGH_A_MODULE
+        if place := self._through_stars(name):
+            return place, links.THROUGH_A_MODULE
         return self._in_package(name)
+
+    def _through_stars(self, name: str) -> Place | None:
+        """What is meant by a name of the files that are taken in as a whole."""
+        if not self._stars or not self._scopes.may_be_defined(name):
+            return None
+        if name not in self._starred:
+            others = (path for path in self._scopes.giving(name, self._stars) if path != self.path)
+            places = (self._scopes.of(path).exported(name) for path in others)
+            self._starred[name] = next(filter(None, places), None)
+        return self._starred[name]
 
     def _seen_from_within(self, qualified: str) -> bool:
         if self.implicit_self:
@@ -279,12 +299,12 @@ class Scope:
 
     def _find_qualified(self, before: str, name: str, within: str) -> Found | None:
         files = self.module_files(before) or self.module_files(before.replace(".", "::"))
-        for path in files:
+        for path in self._scopes.giving(name, files):
             if place := self._scopes.of(path).exported(name):
                 return place, links.THROUGH_A_MODULE
         first, _, rest = before.partition(".")
         inner = f"{rest}.{name}" if rest else name
-        for path in self.module_files(first):
+        for path in self._scopes.giving(inner, self.module_files(first)):
             if place := self._scopes.of(path).exported(inner):
                 return place, links.THROUGH_A_MODULE
         if self._tables.has(self.path, f"{before}.{name}"):
