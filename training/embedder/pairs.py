@@ -22,6 +22,10 @@ SHORTEST = 3
 _COMMENT = re.compile(r"^\s*(?://+!?|#+(?![!\[])|--+(?!\[)|/\*+|\*(?!/)|;;+)\s?(.*?)(?:\*/)?\s*$")
 _MARKED = re.compile(r"^\s*(?://|#|--|/\*|;;)")
 _SQUEEZED = re.compile(r"[\W_]+")
+_TAGS = re.compile(r"<[^<>]*>")
+"""Of documentation in XML, C#'s: what an outline takes of it has none."""
+_PREFIX = re.compile(r"^\s*[bBfFrRuU]{1,2}(?=\"|')")
+"""Of a string that is documentation."""
 _BY_LINE = {"python": "#", "ruby": "#", "bash": "#", "haskell": "--", "lua": "--"}
 
 
@@ -58,7 +62,7 @@ def without(code: str, said: str) -> str:
     whole = squeezed(said)
     kept: list[str] = []
     for line in code.split("\n"):
-        plain = squeezed(line)
+        plain = squeezed(_TAGS.sub("", line) if _MARKED.match(line) else _PREFIX.sub("", line))
         if not plain or (len(plain) > 3 and plain in whole):
             continue
         kept.append(line)

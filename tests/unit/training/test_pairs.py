@@ -74,6 +74,13 @@ def test_lines_of_documentation_go_whatever_their_marks() -> None:
     assert without(code, "Opens the door slowly.") == "void open() {\n  move();"
 
 
+def test_lines_of_documentation_go_with_tags_and_in_raw_strings() -> None:
+    tagged = '/// <summary>Opens <see cref="Door"/> slowly.</summary>\nvoid Open() {\n  List<int> moves;\n}'
+    assert without(tagged, "Opens slowly.") == "void Open() {\n  List<int> moves;"
+    raw = 'def open():\n    r"""Opens the door."""\n    r = "kept"\n'
+    assert without(raw, "Opens the door.") == 'def open():\n    r = "kept"'
+
+
 @pytest.mark.parametrize(
     ("doc", "said"),
     [
