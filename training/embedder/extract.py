@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache as once
 from pathlib import Path
 
 import msgspec
 
+import sylk_ray
 from sylk_ray.codebase.languages import GRAMMARS
 from sylk_ray.codebase.reading import read
 from training.embedder import glosses
@@ -16,15 +19,32 @@ from training.embedder.fetching import archive_of
 from training.embedder.harvest import files
 from training.embedder.packages import Package, never
 from training.embedder.pairs import Pair, pairs_of
-from training.embedder.written import whole
+from training.embedder.written import named_by, whole
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Pair]).decode
+_TRAINING = ("cleaning.py", "crossing.py", "extract.py", "glosses.py", "harvest.py", "pairs.py")
+_READING = ("chunks.py", "indexing/nodes.py", "languages.py", "names.py", "outline.py", "roles.py", "texts.py")
+
+
+@once
+def reading() -> str:
+    """A checksum of the code that makes pairs: what other code has made is made anew."""
+    codebase = Path(sylk_ray.__file__).parent / "codebase"
+    made_by = [Path(__file__).with_name(name) for name in _TRAINING]
+    made_by += [codebase / name for name in _READING]
+    made_by += sorted((codebase / "reading").rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in made_by)).hexdigest()
+
+
+def place_of(package: Package, cache: Path) -> Path:
+    """Where the pairs of a package lie when they have been made."""
+    return named_by(cache / "pairs" / f"{package.sha256[:16]}.msgpack", reading())
 
 
 def extracted(package: Package, cache: Path) -> Path:
-    """Where the pairs of a package lie; made if they are not there yet."""
-    made = cache / "pairs" / f"{package.sha256[:16]}.msgpack"
+    """As ``place_of``; made if they are not there yet."""
+    made = place_of(package, cache)
     if not made.exists():
         made.parent.mkdir(parents=True, exist_ok=True)
         with whole(made) as file:

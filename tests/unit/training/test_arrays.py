@@ -14,8 +14,9 @@ from sylk_ray.knowledge.embedding import StaticEmbedder
 from sylk_ray.knowledge.embedding.model_file import name_of
 from sylk_ray.knowledge.embedding.places import PLACES
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
-from training.embedder import vocabulary
+from training.embedder import extract, vocabulary
 from training.embedder.comparing import hybrid
+from training.embedder.extract import place_of
 from training.embedder.measuring import score
 from training.embedder.packages import Package
 from training.embedder.pairs import Pair
@@ -88,13 +89,15 @@ def test_some_definitions_are_learned_as_code_alone_and_always_the_same_ones() -
     assert (files.documents.rows[files.documents.starts[:-1]] == WORDS.index("open")).all()
 
 
-def test_what_is_kept_is_made_anew_when_what_is_learned_from_is_another(tmp_path: Path) -> None:
+def test_what_is_kept_is_made_anew_when_what_is_learned_from_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packages = [Package("pypi", name, "1", "MIT", "train", ("py",), name * 16) for name in ("one", "two")]
     (tmp_path / "pairs").mkdir()
     for package in packages:
         question = f"opens the {package.name} door"
         pairs = [_pair(question)]
-        (tmp_path / "pairs" / f"{package.sha256[:16]}.msgpack").write_bytes(msgspec.msgpack.encode(pairs))
+        place_of(package, tmp_path).write_bytes(msgspec.msgpack.encode(pairs))
     first = vocabulary.of_packages(packages[:1], tmp_path)
     assert "one" in first
     assert "two" not in first
@@ -106,6 +109,9 @@ def test_what_is_kept_is_made_anew_when_what_is_learned_from_is_another(tmp_path
     assert len(of_packages(packages, both, tmp_path).kinds) == 2
     assert len(list(tmp_path.glob("words-*.txt"))) == 2
     assert len(list(tmp_path.glob("training-*.npz"))) == 3
+    before = place_of(packages[0], tmp_path)
+    monkeypatch.setattr(extract, "reading", lambda: "by other code")
+    assert place_of(packages[0], tmp_path) != before
 
 
 def test_what_is_interrupted_while_it_is_written_is_not_there(tmp_path: Path) -> None:
