@@ -21,8 +21,6 @@ _MOST_STEPS = 4
 """Of re-exports followed one after the other, and of base types."""
 _DEEPEST = 32
 """Members of base types that are looked for to know another base type."""
-_FEW = 4
-"""Files that are asked one by one."""
 _NOWHERE: Collection[str] = ()
 _TYPES = frozenset({SymbolKind.TYPE})
 _SURROUNDED = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.MODULE})
@@ -59,9 +57,7 @@ class Scopes:
 
     def giving(self, name: str, files: list[str]) -> list[str]:
         """Those of some files that may give a name to who imports them, in order. There are hundreds where a C#
-        namespace is imported, and one or two of them define it."""
-        if len(files) <= _FEW:
-            return files
+        namespace is imported, and one or two of them define it; none hands on what it imports itself."""
         definitions = self.tables.definitions(name.rpartition(".")[2])
         outlines = self.tables.outlines
         return [path for path in files if path in definitions or outlines[path].language not in PACKAGED]

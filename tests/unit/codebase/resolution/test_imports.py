@@ -171,6 +171,15 @@ def test_a_name_is_handed_on_by_an_include_and_not_by_a_namespace() -> None:
         "D.cs": "namespace Other { class Store {} }\n",
     }
     assert called(spaces, "A.cs") == set()
+    packages = {
+        "a/A.java": "package a;\nimport shop.*;\nclass A { void f() { new Store(); } }\n",
+        "shop/B.java": "package shop;\nimport core.Store;\nclass Order { Store store; }\n",
+        "core/Store.java": "package core;\nclass Store {}\n",
+        "other/Store.java": "package other;\nclass Store {}\n",
+    }
+    assert called(packages, "a/A.java") == set()
+    packages["shop/Store.java"] = "package shop;\nclass Store {}\n"
+    assert called(packages, "a/A.java") == {"shop/Store.java:Store"}
 
 
 def called(files: dict[str, str], path: str) -> set[str]:
