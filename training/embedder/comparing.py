@@ -15,7 +15,7 @@ from training.embedder.measuring import Asked, Score, development, score, standa
 from training.embedder.packages import Package
 
 Similar = npt.NDArray[np.float32]
-WORDS, MEANING = 0.1, 1.0
+WORDS, MEANING = 0.15, 1.0
 """Of a hybrid of single documents, where BM25 has less to say than of files."""
 
 

@@ -82,11 +82,10 @@ def test_of_a_library_first_sentences_are_asked_for_code_without_them(tmp_path: 
         (tmp_path / place / "more.py").write_text(
             FUNCTION.format(name="other", said="Something that is another's work.")
         )
-    asked = standard_library(tmp_path, questions=4, documents=5)
-    assert len(asked.questions) == 4
-    assert len(asked.documents) == 5
+    asked = standard_library(tmp_path, documents=5)
+    assert len(asked.questions) == len(asked.documents) == 5
     assert {each.rstrip(".") for each in asked.questions} <= {each.rstrip(".") for each in said}
-    for question, document in zip(asked.questions, asked.documents, strict=False):
+    for question, document in zip(asked.questions, asked.documents, strict=True):
         number = next(number for number, each in enumerate(said) if each.startswith(question.rstrip(".")))
         assert f"def read{number}(" in document
         assert "strip them" not in document
