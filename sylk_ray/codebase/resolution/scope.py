@@ -12,7 +12,7 @@ from itertools import chain
 
 from sylk_ray.codebase.outline import Import, Outline, ReferenceKind, SymbolKind
 from sylk_ray.codebase.resolution import links
-from sylk_ray.codebase.resolution.families import HANDED_ON, IMPLICIT_SELF, PACKAGED, family
+from sylk_ray.codebase.resolution.families import HANDED_ON, IMPLICIT_SELF, KEEPING, PACKAGED, family
 from sylk_ray.codebase.resolution.imports import Imports
 from sylk_ray.codebase.resolution.links import Place
 from sylk_ray.codebase.resolution.tables import Tables, package_of
@@ -57,10 +57,10 @@ class Scopes:
 
     def giving(self, name: str, files: list[str]) -> list[str]:
         """Those of some files that may give a name to who imports them, in order. There are hundreds where a C#
-        namespace is imported, and one or two of them define it; none hands on what it imports itself."""
+        namespace is imported, and one or two of them define it."""
         definitions = self.tables.definitions(name.rpartition(".")[2])
         outlines = self.tables.outlines
-        return [path for path in files if path in definitions or outlines[path].language not in PACKAGED]
+        return [path for path in files if path in definitions or outlines[path].language not in KEEPING]
 
     def defining(self, name: str, qualified: str) -> Collection[str]:
         """The files that define a plain name under a qualified one, in order. Names such as ``get`` are defined by
@@ -196,7 +196,7 @@ class Scope:
             return self._default()
         if inner := self._tables.in_module(self.path, name):
             return Place(self.path, inner)
-        if steps == 0:
+        if steps == 0 or self.outline.language in KEEPING:
             return None
         if found := self.imported(name, steps):
             return found[0]

@@ -178,6 +178,8 @@ def test_a_name_is_handed_on_by_an_include_and_not_by_a_namespace() -> None:
         "other/Store.java": "package other;\nclass Store {}\n",
     }
     assert called(packages, "a/A.java") == set()
+    inner = "package shop;\nimport core.Store;\nclass Order { class Inner { class Store {} } Store store; }\n"
+    assert called(packages | {"shop/B.java": inner}, "a/A.java") == set()
     packages["shop/Store.java"] = "package shop;\nclass Store {}\n"
     assert called(packages, "a/A.java") == {"shop/Store.java:Store"}
 
