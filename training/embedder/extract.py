@@ -23,23 +23,24 @@ from training.embedder.written import named_by, whole
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Pair]).decode
-_TRAINING = ("cleaning.py", "crossing.py", "extract.py", "glosses.py", "harvest.py", "pairs.py")
-_READING = ("chunks.py", "indexing/nodes.py", "languages.py", "names.py", "outline.py", "roles.py", "texts.py")
+_TRAINING = ("cleaning.py", "crossing.py", "extract.py", "glosses.py", "harvest.py", "packages.py", "pairs.py")
+_READING = ("chunks.py", "indexing/nodes.py", "languages.py", "outline.py", "roles.py")
 
 
 @once
 def reading() -> str:
     """A checksum of the code that makes pairs: what other code has made is made anew."""
-    codebase = Path(sylk_ray.__file__).parent / "codebase"
+    product = Path(sylk_ray.__file__).parent
+    codebase = product / "codebase"
     made_by = [Path(__file__).with_name(name) for name in _TRAINING]
-    made_by += [codebase / name for name in _READING]
+    made_by += [product / "knowledge" / "words.py", *(codebase / name for name in _READING)]
     made_by += sorted((codebase / "reading").rglob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in made_by)).hexdigest()
 
 
 def place_of(package: Package, cache: Path) -> Path:
     """Where the pairs of a package lie when they have been made."""
-    return named_by(cache / "pairs" / f"{package.sha256[:16]}.msgpack", reading())
+    return named_by(cache / "pairs" / f"{package.sha256[:16]}.msgpack", reading(), package.extensions, sorted(never()))
 
 
 def extracted(package: Package, cache: Path) -> Path:

@@ -22,8 +22,9 @@ SHORTEST = 3
 _COMMENT = re.compile(r"^\s*(?://+!?|#+(?![!\[])|--+(?!\[)|/\*+|\*(?!/)|;;+)\s?(.*?)(?:\*/)?\s*$")
 _MARKED = re.compile(r"^\s*(?://|#|--|/\*|;;)")
 _SQUEEZED = re.compile(r"[\W_]+")
-_TAGS = re.compile(r"<[^<>]*>")
-"""Of documentation in XML, C#'s: what an outline takes of it has none."""
+_TAGS = re.compile(r"<[^<>]*>|<[^<>]*$|^[^<>]*>")
+"""Of documentation in XML and HTML (C#, Java), which an outline takes without them. Some go on in the next line."""
+_IN_COMMENT = re.compile(r"^\s*(?://|\*|/\*|--)")
 _PREFIX = re.compile(r"^\s*[bBfFrRuU]{1,2}(?=\"|')")
 """Of a string that is documentation."""
 _BY_LINE = {"python": "#", "ruby": "#", "bash": "#", "haskell": "--", "lua": "--"}
@@ -62,11 +63,15 @@ def without(code: str, said: str) -> str:
     whole = squeezed(said)
     kept: list[str] = []
     for line in code.split("\n"):
-        plain = squeezed(_TAGS.sub("", line) if _MARKED.match(line) else _PREFIX.sub("", line))
-        if not plain or (len(plain) > 3 and plain in whole):
+        bare = _TAGS.sub("", line) if _IN_COMMENT.match(line) else _PREFIX.sub("", line)
+        if any(_is_part_of(whole, squeezed(each)) for each in (line, bare)):
             continue
         kept.append(line)
     return "\n".join(kept)
+
+
+def _is_part_of(whole: str, plain: str) -> bool:
+    return not plain or (len(plain) > 3 and plain in whole)
 
 
 def in_words(name: str) -> str:

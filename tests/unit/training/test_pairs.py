@@ -77,6 +77,12 @@ def test_lines_of_documentation_go_whatever_their_marks() -> None:
 def test_lines_of_documentation_go_with_tags_and_in_raw_strings() -> None:
     tagged = '/// <summary>Opens <see cref="Door"/> slowly.</summary>\nvoid Open() {\n  List<int> moves;\n}'
     assert without(tagged, "Opens slowly.") == "void Open() {\n  List<int> moves;"
+    html = '/**\n * Opens a <i>Door</i> slowly, if it\n * never was <a href="x\n * y">closed</a>.\n */\nvoid open() {'
+    assert without(html, "Opens a Door slowly, if it never was closed.") == "void open() {"
+    generic = "/// Turns a Vec<u8> of bytes into text\nfn turn() {\n#include <text>"
+    assert (
+        without(generic, "Turns a Vec<u8> of bytes into text that may include more") == "fn turn() {\n#include <text>"
+    )
     raw = 'def open():\n    r"""Opens the door."""\n    r = "kept"\n'
     assert without(raw, "Opens the door.") == 'def open():\n    r = "kept"'
 
