@@ -89,8 +89,8 @@ def _documents(pairs: Sequence[Pair]) -> list[str]:
 
 
 def standard_library(folder: Path = library.FOLDER, documents: int = 5_000) -> Asked:
-    """The same of Python's standard library, of which nothing is learned either: many more documents, all of them asked
-    for: by 500 of them the ratio of two embedders is told to a twentieth only."""
+    """The same of Python's standard library, of which nothing is learned either: so many documents, and the first
+    sentence of each as a question."""
     once: dict[str, Pair] = {}
     documents_seen: set[str] = set()
     for pair in library.pairs(folder):

@@ -38,19 +38,19 @@ NAMES = [f"letter{number}" for number in range(QUESTIONS // 2)]
 
 
 def test_of_a_language_no_document_has_a_sentence_that_is_asked_with() -> None:
-    raw = documented(["raw"]).replace('has."""', 'has."""  # noqa: D401')
+    marked = documented(["marked"]).replace('has."""', 'has."""  # noqa: D401')
     again = '''def copied(path):
     # Nobody knows any more where this is from.
     said = """Read the lines
         of what letter7 has."""
     return path + said
 '''
-    asked = asked_of(documented(NAMES), raw, again)
+    asked = asked_of(documented(NAMES), marked, again)
     assert asked is not None
     assert len(asked.questions) == len(NAMES)
     assert set(asked.questions) == {f"Read the lines of what {name} has" for name in NAMES}
     assert [document for document in asked.documents if "letter7 has" in document] == []
-    assert sum(document.startswith("raw\n") for document in asked.documents) == 1
+    assert sum(document.startswith("marked\n") for document in asked.documents) == 1
 
 
 def test_of_a_language_a_definition_without_documentation_is_there_once() -> None:
