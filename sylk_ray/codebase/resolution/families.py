@@ -24,7 +24,7 @@ IMPLICIT_SELF = frozenset(
 """Where a plain name within a type may be one of its members."""
 PACKAGED = frozenset({"java", "kotlin", "scala", "csharp", "php"})
 """Where files say the package that they belong to, and see all of it without an import."""
-KEEPING = frozenset({"java", "kotlin", "scala", "csharp"})
+KEEPING = PACKAGED - {"php"}
 """Where who takes in a package has what its files define, and nothing that they import."""
 HANDED_ON = frozenset(
     {"python", "javascript", "typescript", "tsx", "rust", "c", "cpp", "objective-c", "ruby", "bash", "dart"}

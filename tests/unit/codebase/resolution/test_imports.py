@@ -171,17 +171,26 @@ def test_a_name_is_handed_on_by_an_include_and_not_by_a_namespace() -> None:
         "D.cs": "namespace Other { class Store {} }\n",
     }
     assert called(spaces, "A.cs") == set()
-    packages = {
-        "a/A.java": "package a;\nimport shop.*;\nclass A { void f() { new Store(); } }\n",
-        "shop/B.java": "package shop;\nimport core.Store;\nclass Order { Store store; }\n",
-        "core/Store.java": "package core;\nclass Store {}\n",
-        "other/Store.java": "package other;\nclass Store {}\n",
+
+
+def test_a_java_package_hands_on_nothing_that_its_files_import() -> None:
+    user = "package a;\nimport shop.*;\nclass A { void f() { new Store(); } }\n"
+    stores = {f"{name}/Store.java": f"package {name};\nclass Store {{}}\n" for name in ("core", "other", "shop")}
+    own = stores.pop("shop/Store.java")
+    for order in ("class Order { Store store; }", "class Order { class Inner { class Store {} } Store store; }"):
+        files = stores | {"a/A.java": user, "shop/B.java": f"package shop;\nimport core.Store;\n{order}\n"}
+        assert called(files, "a/A.java") == set()
+        assert called(files | {"shop/Store.java": own}, "a/A.java") == {"shop/Store.java:Store"}
+
+
+def test_in_php_a_class_is_found_by_what_the_file_of_another_one_imports() -> None:
+    files = {
+        "src/Run.php": "<?php\nnamespace App;\nuse Doc\\Query;\nclass Run { function f() { new Query\\Parser(); } }\n",
+        "src/Query.php": "<?php\nnamespace Doc;\nuse Doc\\Query\\Parser;\nclass Query { function g() {} }\n",
+        "src/Query/Parser.php": "<?php\nnamespace Doc\\Query;\nclass Parser {}\n",
+        "src/Other/Parser.php": "<?php\nnamespace Doc\\Other;\nclass Parser {}\n",
     }
-    assert called(packages, "a/A.java") == set()
-    inner = "package shop;\nimport core.Store;\nclass Order { class Inner { class Store {} } Store store; }\n"
-    assert called(packages | {"shop/B.java": inner}, "a/A.java") == set()
-    packages["shop/Store.java"] = "package shop;\nclass Store {}\n"
-    assert called(packages, "a/A.java") == {"shop/Store.java:Store"}
+    assert called(files, "src/Run.php") == {"src/Query/Parser.php:Parser"}
 
 
 def called(files: dict[str, str], path: str) -> set[str]:

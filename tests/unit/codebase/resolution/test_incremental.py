@@ -33,6 +33,12 @@ PATHS = {
     "l.c": "c",
     "l.h": "c",
     "h/l.h": "c",
+    "n/A.cs": "csharp",
+    "n/B.cs": "csharp",
+    "m/A.cs": "csharp",
+    "q/A.php": "php",
+    "q/B.php": "php",
+    "r/A.php": "php",
 }
 LINES = {
     "python": [
@@ -99,6 +105,25 @@ LINES = {
         "int gnu(int x);",
         "int gnu(int x) { return hub(x); }",
         "int hub(int x) { return gnu(x); }",
+    ],
+    "csharp": [
+        "using n;",
+        "using m;",
+        "using Hub = n.Foo;",
+        "namespace n;",
+        "namespace m;",
+        "class Foo { void gnu() { hub(); new Bar(); } class Bar {} }",
+        "class Bar : Foo { void hub() { gnu(); } }",
+        "class Use { Foo s; void f(Bar b) { b.gnu(); s.hub(); new n.Foo(); } }",
+    ],
+    "php": [
+        "<?php namespace q; ?>",
+        "<?php namespace r; ?>",
+        "<?php use q\\Foo; ?>",
+        "<?php use r\\Foo as Bar; ?>",
+        "<?php class Foo { function gnu() { $this->hub(); new Bar(); } } ?>",
+        "<?php class Bar extends Foo { function hub() { $this->gnu(); new Foo\\Bar(); } } ?>",
+        "<?php function f() { new Foo(); } ?>",
     ],
 }
 
