@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache as once
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -17,7 +17,7 @@ from training.embedder import glosses
 from training.embedder.crossing import Everything
 from training.embedder.fetching import archive_of
 from training.embedder.harvest import files
-from training.embedder.packages import Package, never
+from training.embedder.packages import NEVER, Package, never
 from training.embedder.pairs import Pair, pairs_of
 from training.embedder.written import named_by, whole
 
@@ -27,20 +27,20 @@ _TRAINING = ("cleaning.py", "crossing.py", "extract.py", "glosses.py", "harvest.
 _READING = ("chunks.py", "indexing/nodes.py", "languages.py", "outline.py", "roles.py")
 
 
-@once
+@cache
 def reading() -> str:
-    """A checksum of the code that makes pairs: what other code has made is made anew."""
+    """A checksum of the code that makes pairs, and of whose code it leaves out: what others have made is made anew."""
     product = Path(sylk_ray.__file__).parent
     codebase = product / "codebase"
     made_by = [Path(__file__).with_name(name) for name in _TRAINING]
     made_by += [product / "knowledge" / "words.py", *(codebase / name for name in _READING)]
-    made_by += sorted((codebase / "reading").rglob("*.py"))
+    made_by += [*sorted((codebase / "reading").rglob("*.py")), *NEVER]
     return hashlib.sha256(b"".join(path.read_bytes() for path in made_by)).hexdigest()
 
 
 def place_of(package: Package, cache: Path) -> Path:
     """Where the pairs of a package lie when they have been made."""
-    return named_by(cache / "pairs" / f"{package.sha256[:16]}.msgpack", reading(), package.extensions, sorted(never()))
+    return named_by(cache / "pairs" / f"{package.sha256[:16]}.msgpack", reading(), package.extensions)
 
 
 def extracted(package: Package, cache: Path) -> Path:

@@ -17,7 +17,7 @@ from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import library
 from training.embedder.extract import pairs_in, reading
 from training.embedder.library import Said, folded
-from training.embedder.packages import Package, line_of, never
+from training.embedder.packages import Package, line_of
 from training.embedder.pairs import Pair, code_of
 from training.embedder.tokens import Bags, bags, joined
 from training.embedder.written import named_by, whole
@@ -106,9 +106,9 @@ def training_pairs(packages: Iterable[Package], cache: Path) -> Iterator[list[Pa
 
 
 def choice_of(packages: Sequence[Package]) -> str:
-    """A checksum of what it depends on which pairs there are: the packages, what is left out, and how it is chosen."""
+    """A checksum of what it depends on which pairs there are: the packages, how they are read, and how it is chosen."""
     chosen_by = [path.read_bytes() for path in (Path(__file__), Path(library.__file__))]
-    every = [*map(line_of, packages), *sorted(never()), *sys.version_info[:3], reading(), *chosen_by]
+    every = [*map(line_of, packages), *sys.version_info[:3], reading(), *chosen_by]
     return hashlib.sha256(repr(every).encode()).hexdigest()
 
 
