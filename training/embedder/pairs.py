@@ -61,17 +61,13 @@ def squeezed(text: str) -> str:
 def without(code: str, said: str) -> str:
     """Code without the lines that are part of what was said, whatever marks they have."""
     whole = squeezed(said)
-    kept: list[str] = []
-    for line in code.split("\n"):
-        bare = _TAGS.sub("", line) if _IN_COMMENT.match(line) else _PREFIX.sub("", line)
-        if any(_is_part_of(whole, squeezed(each)) for each in (line, bare)):
-            continue
-        kept.append(line)
-    return "\n".join(kept)
+    return "\n".join(line for line in code.split("\n") if not _says_part_of(whole, line))
 
 
-def _is_part_of(whole: str, plain: str) -> bool:
-    return not plain or (len(plain) > 3 and plain in whole)
+def _says_part_of(whole: str, line: str) -> bool:
+    bare = _TAGS.sub("", line) if _IN_COMMENT.match(line) else _PREFIX.sub("", line)
+    plain = [squeezed(each) for each in (line, bare)]
+    return any(not each or (len(each) > 3 and each in whole) for each in plain)
 
 
 def in_words(name: str) -> str:
@@ -146,9 +142,13 @@ def _of_comments(outline: Outline, chunk: Chunk, doc: str) -> Iterator[Pair]:
     lines = chunk.text.split("\n")
     told = squeezed(doc)
     for start, end in _commented(lines, outline.language):
+        written = [line for line in lines[start:end] if squeezed(_TAGS.sub("", line))]
+        if written and told and _says_part_of(told, written[0]):
+            # It begins as the documentation does, so it is that.
+            continue
         found = [_COMMENT.match(line) for line in lines[start:end]]
         said = " ".join(" ".join(each[1].split()) for each in found if each).strip()
-        if len(said) < 20 or squeezed(said) in told:
+        if len(said) < 20:
             continue
         said = prose(said)
         remaining = lines[:start] + lines[end:]

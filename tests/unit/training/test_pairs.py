@@ -65,6 +65,24 @@ def test_who_asks_by_name_does_not_find_the_name(pairs: dict[str, Pair]) -> None
     assert "find_settings" not in pairs["name"].document
 
 
+@pytest.mark.parametrize(
+    "documentation",
+    [
+        '/// <summary>\n/// Opens <see cref="Door"/> for whoever knocks.\n/// </summary>\n/// <param>How</param>',
+        "/**\n * Opens a <i>Door</i> for whoever knocks.\n * @param how how\n */",
+    ],
+)
+def test_documentation_with_tags_is_no_comment(documentation: str) -> None:
+    text = (
+        f"class House {{\n{documentation}\npublic void Open(int how) {{\n"
+        "  // Nobody may stand in the way of it.\n  look();\n  move(how);\n  close();\n}\n}\n"
+    )
+    path = "House.cs" if "///" in documentation else "House.java"
+    said = {(pair.kind, pair.query) for pair in pairs_of(read(path, text), text)}
+    assert {query for kind, query in said if kind == "comment"} == {"Nobody may stand in the way of it."}
+    assert "doc" in {kind for kind, _ in said}
+
+
 def test_tests_and_examples_give_no_pairs() -> None:
     assert list(pairs_of(read("tests/test_settings.py", CODE), CODE)) == []
 
