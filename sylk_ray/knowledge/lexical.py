@@ -14,7 +14,7 @@ import numpy as np
 
 from sylk_ray.knowledge.tokens import WORDS, Tokens, runs, tokens_of
 from sylk_ray.knowledge.vectors import Sparse
-from sylk_ray.knowledge.words import asked_words, word_number
+from sylk_ray.knowledge.words import asked_words, word_number, word_numbers
 
 K1 = 1.2
 """How soon saying a word again stops to count."""
@@ -23,6 +23,7 @@ B = 0.75
 TYPICAL_LENGTH = 180.0
 """Words of a document of code, each identifier counted with its parts."""
 _HALF = np.uint64(32)
+_DIMENSION = 0xFFFFFFFF
 
 
 def document_vectors(tokens: Tokens) -> list[Sparse]:
@@ -49,7 +50,12 @@ def document_vector(text: str) -> Sparse:
 
 def query_vector(text: str) -> Sparse | None:
     """One for each word of a question; None for one without words."""
-    asked = {word_number(word) & 0xFFFFFFFF for word in asked_words(text)}
+    asked = {word_number(word) & _DIMENSION for word in asked_words(text)}
     if not asked:
         return None
     return Sparse(np.asarray(sorted(asked), np.uint32), np.ones(len(asked), np.float32))
+
+
+def dimension_of(part: str) -> int:
+    """Of one part of an identifier."""
+    return word_numbers(part)[0] & _DIMENSION

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from sylk_ray.knowledge.collections import Collections
-from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable, Vectors
+from sylk_ray.knowledge.embedding import Embedder, EmbedderUnavailable, StaticEmbedder
+from sylk_ray.knowledge.embedding.embedder import Vectors
 from sylk_ray.knowledge.finding import (
     DECAY,
     FAINT,
@@ -22,6 +23,7 @@ from sylk_ray.knowledge.graph import Graph
 from sylk_ray.knowledge.guarding import Guards
 from sylk_ray.knowledge.lexical import query_vector
 from sylk_ray.knowledge.model import Domain, Edge, Node
+from sylk_ray.knowledge.rarity import rarity
 from sylk_ray.knowledge.vectors import Equals, Hit, Query, VectorStore
 
 Nodes = Callable[[Iterable[int]], dict[int, Node]]
@@ -89,9 +91,7 @@ class Seeker:
             model = self._collections.embedder_of(domain, each)
             if model is None:
                 continue
-            if model.name not in asked:
-                asked[model.name] = model.embed_query(text)
-            vector = asked[model.name]
+            vector = self._asked(model, text, domain, each, asked)
             if vector.any():
                 some.append(self.by_vector(vector, k, domain=domain, scope=each, only=only, with_edges=with_edges))
         return merge(some, k)
@@ -140,7 +140,7 @@ class Seeker:
         what each further filter lets through."""
         words, model = query_vector(text), self._collections.embedder_of(domain, scope)
         try:
-            vector = model.embed_query(text) if model else None
+            vector = self._asked(model, text, domain, scope, {}) if model else None
         except EmbedderUnavailable:
             # Words alone find something too, while a service is away.
             if words is None:
@@ -154,6 +154,15 @@ class Seeker:
         found = self._collections.of(domain).search_many(scope, queries) if queries else []
         by_words, by_meaning = (found[0], found[1:]) if words else ([], found)
         return by_words, [hit for hits in by_meaning for hit in hits]
+
+    def _asked(self, model: Embedder, text: str, domain: Domain, scope: str, known: dict[str, Vectors]) -> Vectors:
+        """A question as a vector: by the model that is built in, what it is in this scope; by another one, which is
+        dear to ask, the same in all."""
+        if isinstance(model, StaticEmbedder):
+            return model.embed_query(text, rarity(self._collections.of(domain), scope, text))
+        if model.name not in known:
+            known[model.name] = model.embed_query(text)
+        return known[model.name]
 
     def over_domains(
         self,

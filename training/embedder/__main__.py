@@ -19,6 +19,7 @@ from training.embedder.extract import extract_all
 from training.embedder.fetching import archive_of
 from training.embedder.packages import packages
 from training.embedder.quantise import as_file
+from training.embedder.recipe import RECIPES, WAY, Recipe
 from training.embedder.written import whole
 
 Made = TypeVar("Made")
@@ -56,7 +57,7 @@ def _make(cache: Path, to: Path) -> None:
     words = _timed("choose words", lambda: vocabulary.of_packages(every, cache))
     training = _timed("pairs", lambda: preparing.of_packages(every, words, cache))
     from training.embedder.starting import reduced, start_of_words
-    from training.embedder.train import RECIPES, WAY, Recipe, trained
+    from training.embedder.train import trained
 
     first = reduced(_timed("start", lambda: start_of_words(words, cache)), Recipe().dimensions)
     learned = _timed("train", lambda: trained(training, first))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sylk_ray.knowledge.embedding import StaticEmbedder
-from sylk_ray.knowledge.lexical import document_vector, query_vector
+from sylk_ray.knowledge.embedding import Rarity, StaticEmbedder
+from sylk_ray.knowledge.lexical import dimension_of, document_vector, query_vector
 from sylk_ray.knowledge.vectors import Sparse
+from sylk_ray.knowledge.words import identifiers, pieces
 from training.embedder.measuring import Asked, Score, development, score, standard_library
 from training.embedder.packages import Package
 
@@ -21,7 +24,9 @@ WORDS, MEANING = 0.15, 1.0
 
 def ways(model: Path) -> dict[str, Callable[[Asked], Similar]]:
     """How alike questions and documents are, [questions, documents], to each of those that are compared."""
-    found: dict[str, Callable[[Asked], Similar]] = {"BM25": by_words, "ours": by_meaning(StaticEmbedder(model))}
+    ours = StaticEmbedder(model)
+    found: dict[str, Callable[[Asked], Similar]] = {"BM25": by_words, "ours": by_meaning(ours)}
+    found["ours, by what is rare here"] = by_meaning_here(ours)
     if theirs := _of_minilm():
         found["MiniLM int8"] = theirs
     if general := _of_wordllama():
@@ -77,6 +82,26 @@ def by_meaning(embedder: StaticEmbedder) -> Callable[[Asked], Similar]:
     def similar(asked: Asked) -> Similar:
         questions = np.stack([embedder.embed_query(question) for question in asked.questions])
         return questions @ embedder.embed(asked.documents).T
+
+    return similar
+
+
+def by_meaning_here(embedder: StaticEmbedder) -> Callable[[Asked], Similar]:
+    """The same, of questions whose words count by how rare they are among the documents, as in an index."""
+
+    def similar(asked: Asked) -> Similar:
+        having = Counter(word for text in asked.documents for word in document_vector(text).indices.tolist())
+        count = len(asked.documents)
+
+        def rare(times: int) -> float:
+            return math.log(1 + (count - times + 0.5) / (times + 0.5))
+
+        def embedded(question: str) -> Similar:
+            parts = {part for each in identifiers(question) for part in pieces(each)}
+            rarity = Rarity({part: rare(having[dimension_of(part)]) for part in parts}, rare(0))
+            return embedder.embed_query(question, rarity)
+
+        return np.stack(list(map(embedded, asked.questions))) @ embedder.embed(asked.documents).T
 
     return similar
 

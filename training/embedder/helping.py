@@ -26,9 +26,10 @@ from training.embedder.measuring import Asked, development, score
 from training.embedder.packages import packages
 from training.embedder.preparing import LANGUAGES, Training
 from training.embedder.quantise import as_file
+from training.embedder.recipe import OF_EVERYTHING, RECIPES, WAY, Recipe
 from training.embedder.starting import OF_CODE, reduced, start_of_words
 from training.embedder.tokens import Bags
-from training.embedder.train import OF_EVERYTHING, RECIPES, WAY, Floats, Recipe, trained
+from training.embedder.train import Floats, trained
 
 
 class Parts(NamedTuple):
@@ -70,6 +71,8 @@ def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
     yield "all of the way from the start", _of(whole, recipe, way=1.0)
     yield "temperature 0.05", _of(whole, recipe._replace(temperature=0.05))
     yield "batches of several languages", _of(whole, recipe._replace(apart=False))
+    yield "without pairs of one topic in a batch", _of(whole, recipe._replace(alike=0))
+    yield "as much of the loss for a document's question", _of(whole, recipe._replace(asked=0.5))
     yield "batches of 1,024", _of(whole, recipe._replace(batch=1_024, rate=0.004))
     yield "vectors start at random", _of(whole._replace(start=random), recipe)
     of_sentences, of_code = whole.start[:, :-OF_CODE], whole.start[:, -OF_CODE:]

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.layer import ONE
-from sylk_ray.knowledge.embedding.model_file import LARGEST_BIAS, LARGEST_GAIN, MOST_UNITS, TOP, packed
+from sylk_ray.knowledge.embedding.model_file import LARGEST_BIAS, LARGEST_GAIN, MOST_UNITS, TOP, USUAL_UNIT, packed
+from sylk_ray.knowledge.words import word_numbers
 
 LARGEST_WEIGHT = 1 << 20
 PLACE_UNIT = 1 << 8
@@ -18,12 +19,16 @@ EXPECTED = 5.0
 
 
 class Learned(NamedTuple):
-    """A model before it is quantised. [words, dimensions], [words], [words], [PLACES]; and its layer, for vectors that
-    are as long as the root of the dimensions: [units, dimensions], [units], [dimensions, units]."""
+    """A model before it is quantised. [words, dimensions], [words], [words], [words], [PLACES], [PLACES]; and its
+    layer, for vectors that are as long as the root of the dimensions: [units, dimensions], [units],
+    [dimensions, units]."""
 
+    usual: npt.NDArray[np.float32]
+    """How rare each word is in general, BM25's inverse document frequency."""
     vectors: npt.NDArray[np.float32]
     of_questions: npt.NDArray[np.float32]
     of_documents: npt.NDArray[np.float32]
+    places_asked: npt.NDArray[np.float32]
     places: npt.NDArray[np.float32]
     inner: npt.NDArray[np.float32]
     bias: npt.NDArray[np.float32]
@@ -37,11 +42,21 @@ def as_file(learned: Learned, words: Sequence[str], metadata: Mapping[str, str])
         "vectors": np.rint(learned.vectors / units[:, None]).astype(np.int8),
         "questions": _weights(learned.of_questions * units),
         "documents": _weights(learned.of_documents * units),
-        "places": np.rint(learned.places / learned.places.max() * PLACE_UNIT).astype(np.int32),
+        "usual": np.clip(np.rint(_of_stems(learned.usual, words) * USUAL_UNIT), 1, 255).astype(np.uint8),
+        "places_asked": _places(learned.places_asked),
+        "places": _places(learned.places),
         **_layer(learned),
         "words": np.frombuffer("\n".join(words).encode(), np.uint8),
     }
     return packed(arrays, metadata)
+
+
+def _of_stems(usual: npt.NDArray[np.float32], words: Sequence[str]) -> npt.NDArray[np.float32]:
+    """What is searched is known by the stems of words: each is as common as the most common one of its stem."""
+    _, stems = np.unique([word_numbers(word)[0] for word in words], return_inverse=True)
+    least = np.full(len(words), np.inf, np.float32)
+    np.minimum.at(least, stems, usual)
+    return least[stems]
 
 
 def _layer(learned: Learned) -> dict[str, npt.NDArray[np.int8 | np.int32]]:
@@ -68,6 +83,10 @@ def _layer(learned: Learned) -> dict[str, npt.NDArray[np.int8 | np.int32]]:
 
 def _unit(table: npt.NDArray[np.float32]) -> float:
     return max(float(np.abs(table).max()), 1e-9) / 127
+
+
+def _places(given: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
+    return np.maximum(1, np.rint(given / given.max() * PLACE_UNIT)).astype(np.int32)
 
 
 def _weights(given: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:

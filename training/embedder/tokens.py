@@ -9,9 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sylk_ray.knowledge.embedding.places import PLACES, place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from sylk_ray.knowledge.words import identifiers
 
+SOME = 0.001
+"""The part of the texts that something can be learned of."""
 MOST = 224
 """Different words of a document that training looks at."""
 
@@ -47,6 +50,15 @@ def bags(texts: Iterable[str], vocabulary: Vocabulary) -> Bags:
         np.concatenate([*times, empty.astype(np.uint8)]),
         np.asarray(starts, np.int64),
     )
+
+
+def carried_on(places: npt.NDArray[np.float32], bags: Bags) -> npt.NDArray[np.float32]:
+    """What words count by their places, [PLACES]. Of those that hardly a text is long enough for nothing was learned,
+    and they count as the last one before."""
+    lengths = np.diff(bags.starts)
+    begins = [next(number for number in range(2**PLACES) if place_of(number) == place) for place in range(PLACES)]
+    learned = sum(np.mean(lengths > begin) >= SOME for begin in begins)
+    return np.where(np.arange(PLACES) < learned, places, places[learned - 1])
 
 
 def joined(some: Sequence[Bags]) -> Bags:

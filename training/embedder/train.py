@@ -1,20 +1,19 @@
 """Training: words, weights, positions and a layer by a contrastive loss.
 
-A text's vector is the normalised sum over its words of ``exp(w) * sqrt(times) * p(place) * E``: ``E`` is shared, ``w``
-apart for questions and documents, and ``p`` tells how much a word counts by the place at which it first stands in a
-document. Over it is one residual layer, which questions and documents share. The loss is the symmetric InfoNCE (van den
-Oord et al., 2018) over a batch; a batch is of one language, which makes its negatives hard. What is kept is the mean of
-models of several seeds and of two choices of pairs (Wortsman et al., 2022a), which have all begun at the same words and
-the same layer, and of the words a point on the way there from the beginning (2022b): what documentation teaches of code
-costs some of what the words mean elsewhere.
+A text's vector is the normalised sum over its words of ``exp(w) * times ** 0.25 * p(place) * E``: ``E`` is shared;
+``w``, and ``p``, which tells how much a word counts by the place at which it first stands, are apart for questions and
+documents. Over it is one residual layer, which both share. The loss is InfoNCE (van den Oord et al., 2018) over a
+batch, more of it for a question's document than for a document's question; a batch is of one language and of few
+topics, which makes its negatives hard. What is kept is the mean of models of several seeds and of two choices of pairs
+(Wortsman et al., 2022a), which have all begun at the same words and the same layer, and of the words a point on the way
+there from the beginning (2022b): what documentation teaches of code costs some of what the words mean elsewhere.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -22,60 +21,16 @@ import torch
 from torch.nn import functional
 
 from sylk_ray.knowledge.embedding.places import PLACES, place_of
+from training.embedder.batching import Halves, Numbers, batches
 from training.embedder.distilling import Taught, disagreement
 from training.embedder.preparing import KINDS, Training
 from training.embedder.quantise import Learned
-from training.embedder.tokens import Bags
+from training.embedder.recipe import RECIPES, WAY, Recipe
+from training.embedder.tokens import Bags, carried_on
 
 Floats = npt.NDArray[np.float32]
-
-
-OF_DOCUMENTATION = {
-    "doc": 1.0,
-    "more": 0.5,
-    "name": 0.03,
-    "comment": 0.0,
-    "file": 1.0,
-    "test": 0.5,
-    "section": 1.0,
-    "gloss": 0.6,
-}
-OF_EVERYTHING = OF_DOCUMENTATION | {"name": 0.25, "comment": 0.6}
-"""What is written inside of code says less of what it is for, and says it in the words that people ask with."""
-
-
-class Recipe(NamedTuple):
-    """Every number of a training."""
-
-    dimensions: int = 256
-    epochs: float = 3.0
-    batch: int = 2_048
-    together: int = 8
-    """Pairs of one file in a batch."""
-    apart: bool = True
-    """A batch is of one language."""
-    temperature: float = 0.07
-    rate: float = 0.0045
-    units: int = 512
-    """Of the layer."""
-    rate_of_layer: float = 0.3
-    """In units of the rate."""
-    pull: float = 0.2
-    """Towards the start: which part of the way back a word's vector goes in a step, in units of the rate."""
-    shares: Mapping[str, float] = OF_DOCUMENTATION
-    """Which part of each kind's pairs an epoch draws."""
-    seed: int = 20
-    teacher: float = 0.0
-    """How much it counts that a teacher finds questions and documents as alike, where there is one."""
-    models: int = 3
-    """Seeds from the first one on."""
-    threads: int = 2
-
-
-RECIPES = (Recipe(), Recipe(epochs=1.0, shares=OF_EVERYTHING, seed=23, models=2))
-"""What the mean is of that is kept."""
-WAY = 0.85
-"""How far the vectors are in the end from the start to what was learned."""
+AT_ONCE = 4_096
+"""Pairs that are embedded together."""
 LESSON = 512
 """Pairs of a step that a teacher tells of."""
 
@@ -91,6 +46,7 @@ class Model(torch.nn.Module):
         weights = torch.from_numpy(np.log(1e-3 / (1e-3 + frequency))).float()
         self.of_questions = torch.nn.Parameter(weights.clone())
         self.of_documents = torch.nn.Parameter(weights.clone())
+        self.places_asked = torch.nn.Parameter(torch.zeros(PLACES))
         self.places = torch.nn.Parameter(torch.zeros(PLACES))
         self.length = math.sqrt(start.shape[1])
         self.inner = torch.nn.Linear(start.shape[1], units)
@@ -98,19 +54,32 @@ class Model(torch.nn.Module):
         torch.nn.init.zeros_(self.outer.weight)
 
     def forward(self, side: str, rows: torch.Tensor, times: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
-        weights = torch.exp((self.of_questions if side == "queries" else self.of_documents)[rows]) * times.sqrt()
-        if side == "documents":
-            inside = torch.arange(len(rows)) - torch.repeat_interleave(starts, _lengths(starts, len(rows)))
-            weights = weights * torch.exp(self.places[_PLACE[inside.clamp(max=len(_PLACE) - 1)]])
+        asked = side == "queries"
+        says, places = (self.of_questions, self.places_asked) if asked else (self.of_documents, self.places)
+        inside = torch.arange(len(rows)) - torch.repeat_interleave(starts, _lengths(starts, len(rows)))
+        place = _PLACE[inside.clamp(max=len(_PLACE) - 1)]
+        weights = torch.exp(says[rows] + places[place]) * times.sqrt().sqrt()
         summed = functional.embedding_bag(rows, self.vectors, starts, mode="sum", per_sample_weights=weights)
         whole = self.length * functional.normalize(summed, dim=1)
         return functional.normalize(whole + self.outer(functional.relu(self.inner(whole))), dim=1)
 
-    def learned(self) -> Learned:
-        """All of it as arrays."""
-        weights = (torch.exp(each) for each in (self.of_questions, self.of_documents, self.places))
-        layer = (self.inner.weight, self.inner.bias, self.outer.weight)
-        return Learned(*(each.detach().numpy().copy() for each in (self.vectors, *weights, *layer)))
+    def learned(self, training: Training) -> Learned:
+        """All of it as arrays, with how rare words are in what was learned from."""
+        with torch.no_grad():
+            questions, documents, asked, places = (
+                torch.exp(each).numpy().copy()
+                for each in (self.of_questions, self.of_documents, self.places_asked, self.places)
+            )
+        layer = (each.detach().numpy().copy() for each in (self.inner.weight, self.inner.bias, self.outer.weight))
+        return Learned(
+            usual(training, len(questions)),
+            self.vectors.detach().numpy().copy(),
+            questions,
+            documents,
+            carried_on(asked, training.queries),
+            carried_on(places, training.documents),
+            *layer,
+        )
 
 
 _PLACE = torch.tensor([place_of(each) for each in range(4_096)])
@@ -127,37 +96,57 @@ def trained(
     first = recipes[0]
     torch.set_num_threads(first.threads)
     frequency = _frequency(training.documents, len(start))
+    meant = _meant(training, Model(start, frequency, units=1)) if any(recipe.alike for recipe in recipes) else None
     models: list[Model] = []
     for recipe in recipes:
         for number in range(recipe.models):
             # All begin at the same layer: only what comes from one place has a mean that means anything.
             torch.manual_seed(first.seed)
             model = Model(start, frequency, first.units)
-            models.append(_trained(training, model, recipe._replace(seed=recipe.seed + number), taught))
+            models.append(_trained(training, model, recipe._replace(seed=recipe.seed + number), meant, taught))
     parameters = zip(*(model.parameters() for model in models), strict=True)
     with torch.no_grad():
         for kept, *others in parameters:
             kept.copy_(torch.stack([kept, *others]).mean(dim=0))
         models[0].vectors.copy_(torch.lerp(models[0].start, models[0].vectors, way))
-    return models[0].learned()
+    return models[0].learned(training)
 
 
-def _trained(training: Training, model: Model, recipe: Recipe, taught: Taught | None) -> Model:
+def usual(training: Training, words: int) -> Floats:
+    """How rare each word is among the definitions that are learned from: BM25's inverse document frequency."""
+    definitions = np.isin(training.kinds, [KINDS.index(kind) for kind in ("doc", "name")])
+    rows = training.documents.rows[np.repeat(definitions, np.diff(training.documents.starts))]
+    times = np.bincount(rows, minlength=words)
+    return np.log((np.count_nonzero(definitions) + 1) / (times + 0.5)).astype(np.float32)
+
+
+def _meant(training: Training, model: Model) -> Halves:
+    """What each pair is about, as far as a model knows, [pairs, dimensions]."""
+    found = np.empty((len(training.kinds), model.start.shape[1]), np.float16)
+    with torch.no_grad():
+        for some in np.split(np.arange(len(found)), range(AT_ONCE, len(found), AT_ONCE)):
+            both = (model(side, *_picked(getattr(training, side), some)) for side in ("queries", "documents"))
+            found[some] = sum(each.numpy() for each in both)
+    return found
+
+
+def _trained(training: Training, model: Model, recipe: Recipe, meant: Halves | None, taught: Taught | None) -> Model:
     table = torch.optim.Adam([model.vectors], betas=(0.9, 0.98), fused=True)
-    others = torch.optim.Adam([model.of_questions, model.of_documents, model.places], fused=True)
+    others = torch.optim.Adam([model.of_questions, model.of_documents, model.places_asked, model.places], fused=True)
     layer = torch.optim.Adam([*model.inner.parameters(), *model.outer.parameters()], fused=True)
     optimizers = ((table, 1.0), (others, 2.0), (layer, recipe.rate_of_layer))
-    batches = list(_batches(training, recipe))
+    steps = list(batches(training, recipe, meant))
     lessons = np.random.default_rng(recipe.seed)
     began = time.monotonic()
-    for number, chosen in enumerate(batches):
-        rate = recipe.rate * min(1.0, (number + 1) / 50) * (0.5 + 0.5 * math.cos(math.pi * number / len(batches)))
+    for number, chosen in enumerate(steps):
+        rate = recipe.rate * min(1.0, (number + 1) / 50) * (0.5 + 0.5 * math.cos(math.pi * number / len(steps)))
         for optimizer, times in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate * times
         similar = _similar(training, model, chosen) / recipe.temperature
         own = torch.arange(len(chosen))
-        loss = (functional.cross_entropy(similar, own) + functional.cross_entropy(similar.T, own)) / 2
+        loss = recipe.asked * functional.cross_entropy(similar, own)
+        loss = loss + (1 - recipe.asked) * functional.cross_entropy(similar.T, own)
         if taught is not None:
             some = lessons.integers(len(taught.pairs), size=LESSON)
             likenesses = _similar(training, model, np.asarray(taught.pairs)[some]) / recipe.temperature
@@ -170,49 +159,20 @@ def _trained(training: Training, model: Model, recipe: Recipe, taught: Taught | 
             optimizer.step()
         with torch.no_grad():
             model.vectors.lerp_(model.start, rate * recipe.pull)
-        if number % 50 == 0 or number + 1 == len(batches):
+        if number % 50 == 0 or number + 1 == len(steps):
             took = time.monotonic() - began
-            told = f"seed {recipe.seed}, step {number + 1} of {len(batches)}: loss {loss.item():.3f}, {took:.0f} s"
+            told = f"seed {recipe.seed}, step {number + 1} of {len(steps)}: loss {loss.item():.3f}, {took:.0f} s"
             print(told, flush=True)
     return model
 
 
-def _similar(training: Training, model: Model, chosen: npt.NDArray[np.int64]) -> torch.Tensor:
+def _similar(training: Training, model: Model, chosen: Numbers) -> torch.Tensor:
     """The cosines, [questions, documents], of pairs."""
     questions = model("queries", *_picked(training.queries, chosen))
     return questions @ model("documents", *_picked(training.documents, chosen)).T
 
 
-def _batches(training: Training, recipe: Recipe) -> Iterator[npt.NDArray[np.int64]]:
-    """The pairs of each step: of one language, and of several where what is left of each is too little."""
-    order = np.random.default_rng(recipe.seed)
-    shares = np.asarray([recipe.shares.get(kind, 0.0) for kind in KINDS])
-    file_of = np.repeat(np.arange(len(training.files) - 1), np.diff(training.files))
-    remaining = recipe.epochs
-    while remaining > 0:
-        drawn = np.flatnonzero(order.random(len(training.kinds)) < shares[training.kinds] * min(1.0, remaining))
-        drawn = drawn[np.lexsort((order.random(len(drawn)), file_of[drawn]))]
-        # A file's pairs in groups of at most so many, and the groups in any order.
-        first = np.concatenate([[0], np.flatnonzero(np.diff(file_of[drawn])) + 1])
-        place = np.arange(len(drawn)) - np.repeat(first, np.diff([*first, len(drawn)]))
-        cut = np.flatnonzero(place % recipe.together == 0)
-        groups = np.split(drawn, cut[1:])
-        mixed = np.concatenate([groups[each] for each in order.permutation(len(groups))])
-        spoken = training.languages[mixed]
-        whole: list[npt.NDArray[np.int64]] = []
-        rest: list[npt.NDArray[np.int64]] = []
-        for own in [mixed[spoken == language] for language in np.unique(spoken)] if recipe.apart else [mixed]:
-            *full, last = np.split(own, range(recipe.batch, len(own) + 1, recipe.batch))
-            whole += full
-            rest.append(last)
-        left = order.permutation(np.concatenate(rest))
-        whole += np.split(left, range(recipe.batch, len(left) + 1, recipe.batch))[:-1]
-        for each in order.permutation(len(whole)):
-            yield whole[each]
-        remaining -= 1
-
-
-def _picked(bags: Bags, chosen: npt.NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _picked(bags: Bags, chosen: Numbers) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     lengths = bags.starts[chosen + 1] - bags.starts[chosen]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     at = np.repeat(bags.starts[chosen] - starts, lengths) + np.arange(lengths.sum())

@@ -6,6 +6,7 @@
     embedder.embed(["def parse(text): …"])            # float32 [n, dimensions], unit rows
     embedder.embed_query("where is the text parsed")  # float32 [dimensions]
 
+The built-in model takes note of how rare a question's words are in what is searched, where that is known (``Rarity``).
 ``RemoteEmbedder`` asks any OpenAI-compatible ``/embeddings`` endpoint. ``name`` tells one model from another: vectors
 of different ones are never compared.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sylk_ray.knowledge.embedding.embedder import Embedder, EmbedderUnavailable
+from sylk_ray.knowledge.embedding.embedder import Embedder, EmbedderUnavailable, Rarity
 from sylk_ray.knowledge.embedding.static import StaticEmbedder
 
 if TYPE_CHECKING:
@@ -30,4 +31,4 @@ def __getattr__(name: str) -> object:
     raise AttributeError(name)
 
 
-__all__ = ["Embedder", "EmbedderUnavailable", "RemoteEmbedder", "StaticEmbedder"]
+__all__ = ["Embedder", "EmbedderUnavailable", "Rarity", "RemoteEmbedder", "StaticEmbedder"]

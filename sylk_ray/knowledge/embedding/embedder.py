@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,15 @@ class EmbedderUnavailable(SylkError):
     """An embedder's files cannot be read, or its service does not answer."""
 
     code = "embedder_unavailable"
+
+
+class Rarity(NamedTuple):
+    """How rare words are where something is searched: BM25's inverse document frequency."""
+
+    of: Mapping[str, float]
+    """Of each part of a question's identifiers (``words.pieces``), above 0."""
+    most: float
+    """Of a word that no document has."""
 
 
 class Embedder(Protocol):

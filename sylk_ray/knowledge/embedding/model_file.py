@@ -20,9 +20,10 @@ from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable
 from sylk_ray.knowledge.embedding.places import PLACES
 
 SHIPPED = Path(__file__).with_name("sylk-code.safetensors")
-NAME = "sylk-code-256/2d5273a74f47"
+NAME = "sylk-code-256/bd8f4f5cfb07"
 """Of the shipped file, as ``name_of`` says; kept here, so that nobody has to read all of it for that."""
 DIMENSIONS = 256
+USUAL_UNIT = 16
 TOP = 255
 """What a unit of the layer says at most."""
 MOST_UNITS, MOST_SHIFT, LARGEST_GAIN, LARGEST_BIAS = 512, 31, 1 << 16, 1 << 23
@@ -39,6 +40,11 @@ class ModelFile(NamedTuple):
     """[words]: what a word counts in a question."""
     of_documents: npt.NDArray[np.int64]
     """[words]: what it counts in a document."""
+    usual: npt.NDArray[np.uint8]
+    """[words]: how rare it is among definitions of all kinds of projects, BM25's inverse document frequency in units of
+    1 / USUAL_UNIT."""
+    places_asked: npt.NDArray[np.int64]
+    """[PLACES]: what a question's word counts by where it first stands."""
     places: npt.NDArray[np.int64]
     """[PLACES]: what a document's word counts by where it first stands."""
     inner: npt.NDArray[np.int8]
@@ -69,6 +75,8 @@ def open_model(path: Path | None = None) -> ModelFile:
             vectors=array("vectors"),
             of_questions=array("questions").astype(np.int64),
             of_documents=array("documents").astype(np.int64),
+            usual=array("usual"),
+            places_asked=array("places_asked").astype(np.int64),
             places=array("places").astype(np.int64),
             inner=array("inner"),
             bias=array("bias"),
@@ -91,6 +99,8 @@ def _check(model: ModelFile) -> None:
     shapes = {
         "questions": (model.of_questions, (words,)),
         "documents": (model.of_documents, (words,)),
+        "usual": (model.usual, (words,)),
+        "places_asked": (model.places_asked, (PLACES,)),
         "places": (model.places, (PLACES,)),
         "inner": (model.inner, (units, dimensions)),
         "outer": (model.outer, (dimensions, units)),

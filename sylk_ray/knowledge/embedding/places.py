@@ -1,4 +1,4 @@
-"""How far into a document a word first stands: what comes first says more of what it is about."""
+"""How far into a text a word first stands: what comes first says more of what it is about."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The embedder that is built in: a static model of code, made for this. No network, no accelerator, no start-up.
 
 A text's vector is the sum of its words' learned vectors, each times how much the word says (apart for questions and
-documents), the root of how often it is there, and for a document how early it comes; then one small layer sees which
-words came together. docs/embedder.md tells what it was trained on, how, and how good it is; ``training/embedder`` makes
-its file.
+documents), the fourth root of how often it is there, and how early it comes; then one small layer sees which words came
+together. docs/embedder.md tells what it was trained on, how, and how good it is; ``training/embedder``
+makes its file.
 
 Sums are of whole numbers alone: weights are scaled so that no sum of theirs with 8-bit vectors reaches 2^24, below
 which float32 is exact. So a text has the same vector on every machine, in whatever order it adds up.
@@ -11,6 +11,7 @@ which float32 is exact. So a text has the same vector on every machine, in whate
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -20,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
+from sylk_ray.knowledge.embedding.embedder import Rarity, Vectors, to_units
 from sylk_ray.knowledge.embedding.layer import Layer, to_unit
-from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, ModelFile, name_of, open_model
+from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, USUAL_UNIT, ModelFile, name_of, open_model
 from sylk_ray.knowledge.embedding.places import place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from sylk_ray.knowledge.tokens import Expansion, Numbers, Spread, Tokens, batches, runs, tokens_of
@@ -32,11 +33,16 @@ MOST = 4096
 """Different words of a text that are looked at, and times of one that are counted."""
 ASKED = 64
 """Words of a question that counterparts are looked for of."""
+LOCAL = 0.75
+"""The power to which it counts how much rarer a word is here than in general: by 0.5 to 1 it is as good, and by what is
+rare here alone, whatever it is in general, sentences of documentation are found less well than without."""
+RAREST = 1 << 6
+"""What that word of a question counts that is rarest beside what is usual."""
 SUMMED = 32
 """Texts whose words' vectors are added up together."""
 _SUM = 1 << 17
 """What the weights of a text add up to at most: times 127, it is below 2^24."""
-_ROOTS = np.floor(np.sqrt(np.arange(MOST + 1)) * 256).astype(np.int64)
+_ROOTS = np.floor(np.sqrt(np.sqrt(np.arange(MOST + 1))) * 256).astype(np.int64)
 _PLACES = np.asarray([place_of(number) for number in range(MOST)])
 
 
@@ -73,13 +79,17 @@ class StaticEmbedder:
         _sum(weights, found, model.vectors, rows)
         return self._layer(rows)
 
-    def embed_query(self, text: str) -> Vectors:
-        """The vector of a question. Raises EmbedderUnavailable."""
+    def embed_query(self, text: str, rarity: Rarity | None = None) -> Vectors:
+        """The vector of a question. What is rarer where it is asked (``rarity``) than among code in general counts for
+        more, and what is more common there for less. Raises EmbedderUnavailable."""
         model = self._model
         counts = Counter(row for identifier in identifiers(text) for row in self._vocabulary.rows_of(identifier))
         some = min(len(counts), MOST)
         found = np.fromiter(counts.keys(), np.int64, some)
-        weights = model.of_questions[found] * _ROOTS[np.minimum(np.fromiter(counts.values(), np.int64, some), MOST)]
+        times = np.minimum(np.fromiter(counts.values(), np.int64, some), MOST)
+        weights = model.of_questions[found] * _ROOTS[times] * model.places_asked[_PLACES[:some]]
+        if rarity:
+            weights = weights * self._here(rarity, found)
         summed = _shares(weights, weights.sum())[None] @ model.vectors[found].astype(np.float32)
         return self._layer(to_unit(summed.astype(np.int64)))[0]
 
@@ -101,6 +111,22 @@ class StaticEmbedder:
         nearest = np.maximum.reduceat(cosines[:, places], found.starts[told], axis=1)
         met[told] = np.average(np.maximum(nearest, 0), axis=0, weights=says)
         return met
+
+    def _here(self, rarity: Rarity, rows: Numbers) -> Numbers:
+        """What each of these rows counts where it is so rare, in [1, RAREST]; of a row that several parts have, the
+        most."""
+        of_row: dict[int, float] = {}
+        for part, rare in rarity.of.items():
+            ratio = (rare / min(self._usual(part), rarity.most)) ** LOCAL
+            for row in self._vocabulary.rows_of_word(part):
+                of_row[row] = max(ratio, of_row.get(row, 0.0))
+        shares = np.asarray([of_row.get(row, 1.0) for row in rows.tolist()])
+        return np.maximum(1, np.rint(RAREST * shares / shares.max(initial=1e-9))).astype(np.int64)
+
+    def _usual(self, part: str) -> float:
+        """How rare it is in general; what has no row of its own is as rare as can be."""
+        row = self._vocabulary.row_of(part)
+        return math.inf if row is None else max(1, int(self._model.usual[row])) / USUAL_UNIT
 
     def _most_telling(self, question: str) -> Numbers:
         """The rows of a question's words, each once; of a very long one those that say most."""

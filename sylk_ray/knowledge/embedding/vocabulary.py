@@ -25,6 +25,10 @@ class Vocabulary:
         self.rows_of = lru_cache(maxsize=REMEMBERED)(self._rows_of)
         self.rows_of_word = lru_cache(maxsize=REMEMBERED)(self._rows_of_word)
 
+    def row_of(self, word: str) -> int | None:
+        """The row that it has to itself."""
+        return self._rows.get(word)
+
     def _rows_of(self, identifier: str) -> tuple[int, ...]:
         """The rows of an identifier's words, in order."""
         return tuple(chain.from_iterable(map(self.rows_of_word, pieces(identifier))))

@@ -15,14 +15,16 @@ from sylk_ray.knowledge.embedding.model_file import name_of
 from sylk_ray.knowledge.embedding.places import PLACES
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import extract, vocabulary
+from training.embedder.batching import batches
 from training.embedder.comparing import hybrid
 from training.embedder.extract import place_of
 from training.embedder.measuring import score
 from training.embedder.packages import Package
 from training.embedder.pairs import Pair
-from training.embedder.preparing import BARE, KINDS, Once, as_training, chosen, loaded, of_packages, saved
+from training.embedder.preparing import BARE, KINDS, Once, Training, as_training, chosen, loaded, of_packages, saved
 from training.embedder.quantise import Learned, as_file
-from training.embedder.tokens import bags
+from training.embedder.recipe import Recipe
+from training.embedder.tokens import Bags, bags, carried_on
 from training.embedder.written import whole
 
 WORDS = ["parse", "text", "open", "door", "a", "b"]
@@ -138,7 +140,9 @@ def _learned(units: int = 24) -> Learned:
     weights = order.random(len(WORDS)).astype(np.float32) + 0.5
     places = np.linspace(1, 0.5, PLACES, dtype=np.float32)
     bias = order.normal(size=units).astype(np.float32)
-    return Learned(vectors, weights, weights[::-1].copy(), places, inner / 4, bias, outer / 10)
+    usual = np.linspace(1, 8, len(WORDS), dtype=np.float32)
+    asked = np.linspace(0.7, 1, PLACES, dtype=np.float32)
+    return Learned(usual, vectors, weights, weights[::-1].copy(), asked, places, inner / 4, bias, outer / 10)
 
 
 def _through(learned: Learned, summed: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -147,13 +151,19 @@ def _through(learned: Learned, summed: npt.NDArray[np.float32]) -> npt.NDArray[n
     return made / np.linalg.norm(made)
 
 
+def _asked(learned: Learned, first: float) -> npt.NDArray[np.float32]:
+    """What is asked with the words parse, so often, and door."""
+    says, places = learned.of_questions, learned.places_asked
+    return first * says[0] * places[0] * learned.vectors[0] + says[3] * places[1] * learned.vectors[3]
+
+
 @pytest.mark.parametrize("units", [24, 300])
 def test_a_quantised_model_says_what_the_trained_one_does(tmp_path: Path, units: int) -> None:
     learned = _learned(units)
     path = tmp_path / "m.safetensors"
     path.write_bytes(as_file(learned, WORDS, {"by": "a test"}))
     embedder = StaticEmbedder(path)
-    exact = 2**0.5 * learned.of_questions[0] * learned.vectors[0] + learned.of_questions[3] * learned.vectors[3]
+    exact = _asked(learned, 2**0.25)
     assert _through(learned, exact) @ exact < 0.99 * np.linalg.norm(exact)
     assert embedder.embed_query("parse door parse") @ _through(learned, exact) > 0.9995
     placed = learned.of_documents[1] * learned.places[0] * learned.vectors[1]
@@ -165,7 +175,7 @@ def test_a_layer_that_has_learned_nothing_changes_nothing(tmp_path: Path) -> Non
     learned = _learned()
     path = tmp_path / "m.safetensors"
     path.write_bytes(as_file(learned._replace(outer=np.zeros_like(learned.outer)), WORDS, {}))
-    exact = learned.of_questions[0] * learned.vectors[0] + learned.of_questions[3] * learned.vectors[3]
+    exact = _asked(learned, 1.0)
     assert StaticEmbedder(path).embed_query("parse door") @ exact > 0.9999 * np.linalg.norm(exact)
 
 
@@ -196,3 +206,40 @@ def test_equal_documents_count_against_a_question() -> None:
     assert found.mrr == pytest.approx((1 + 1 / 2) / 2)
     assert found.recall == 1.0
     assert found.ndcg == pytest.approx((1 + 1 / np.log2(3)) / 2)
+
+
+def test_what_nothing_was_learned_of_counts_as_what_is_before_it() -> None:
+    places = np.linspace(2, 1, PLACES, dtype=np.float32)
+    lengths = [5] * 2_000 + [300]
+    some = Bags(np.zeros(sum(lengths), np.uint16), np.ones(sum(lengths), np.uint8), np.cumsum([0, *lengths]))
+    assert carried_on(places, some).tolist() == [*places[:4].tolist(), *[float(places[3])] * (PLACES - 4)]
+
+
+def _training(pairs: int, languages: int) -> Training:
+    empty = bags([""] * pairs, Vocabulary(WORDS))
+    kinds = np.full(pairs, KINDS.index("doc"), np.uint8)
+    spoken = (np.arange(pairs) * languages // pairs).astype(np.uint8)
+    return Training(empty, empty, kinds, spoken, np.arange(0, pairs + 1, 4))
+
+
+@pytest.mark.parametrize("alike", [0, 10])
+def test_an_epoch_has_every_pair_once_in_batches_of_one_language(alike: int) -> None:
+    training = _training(1_200, languages=3)
+    meant = np.random.default_rng(5).normal(size=(1_200, 8)).astype(np.float16)
+    every = list(batches(training, Recipe(epochs=1.0, batch=100, alike=alike), meant))
+    assert sorted(np.concatenate(every).tolist()) == list(range(1_200))
+    assert {len(np.unique(training.languages[each])) for each in every} == {1}
+    again = batches(training, Recipe(epochs=1.0, batch=100, alike=alike), meant)
+    assert all(np.array_equal(one, other) for one, other in zip(every, again, strict=True))
+
+
+def test_a_batch_is_of_few_topics_where_it_is_known_what_pairs_mean() -> None:
+    training = _training(1_600, languages=1)
+    topics = np.arange(1_600) // 4 % 16
+    meant = np.eye(16, dtype=np.float16)[topics]
+
+    def pairs_of_one_topic(alike: int) -> float:
+        recipe = Recipe(epochs=1.0, batch=200, alike=alike)
+        return float(np.mean([np.bincount(topics[each]).max() for each in batches(training, recipe, meant)]))
+
+    assert pairs_of_one_topic(100) > 60 > 40 > pairs_of_one_topic(0)

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import pytest
 
 from sylk_ray.knowledge import tokens
-from sylk_ray.knowledge.embedding import EmbedderUnavailable, StaticEmbedder, static
+from sylk_ray.knowledge.embedding import EmbedderUnavailable, Rarity, StaticEmbedder, static
 from sylk_ray.knowledge.embedding.embedder import Vectors
 from sylk_ray.knowledge.embedding.layer import ONE
-from sylk_ray.knowledge.embedding.model_file import NAME, SHIPPED, TOP, name_of, open_model, packed
+from sylk_ray.knowledge.embedding.model_file import NAME, SHIPPED, TOP, USUAL_UNIT, name_of, open_model, packed
 from sylk_ray.knowledge.embedding.places import PLACES, place_of
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from sylk_ray.knowledge.words import identifiers
@@ -49,6 +49,35 @@ def test_each_word_of_a_question_is_met_by_the_nearest_one_of_a_text() -> None:
     assert StaticEmbedder().counterparts("remove", []).tolist() == []
 
 
+def test_a_word_counts_for_more_where_it_is_rarer_than_usual() -> None:
+    embedder, text = StaticEmbedder(), "remove the worker"
+    plain = embedder.embed_query(text)
+    remove, worker = (embedder.embed_query(word) for word in ("remove", "worker"))
+
+    def asked(**rarity: float) -> Vectors:
+        return embedder.embed_query(text, Rarity(rarity, most=9.0))
+
+    usual = {word: model_rarity(word) for word in ("remove", "the", "worker")}
+    assert asked(**usual) @ plain > 0.9999
+    assert asked(**usual | {"worker": 0.05}) @ worker < plain @ worker - 0.2
+    assert asked(**usual | {"worker": 0.05}) @ remove > plain @ remove + 0.1
+    assert asked(**usual | {"worker": 9.0}) @ worker > plain @ worker
+    assert embedder.embed_query("qzxj qqzzx", Rarity({"qzxj": 9.0, "qqzzx": 9.0}, most=9.0)) == pytest.approx(
+        embedder.embed_query("qzxj qqzzx"), abs=0.01
+    )
+    assert not embedder.embed_query("?!", Rarity({}, most=9.0)).any()
+
+
+def model_rarity(word: str) -> float:
+    model = open_model()
+    return int(model.usual[model.words.index(word)]) / USUAL_UNIT
+
+
+def test_what_is_usual_is_that_of_the_stem() -> None:
+    assert model_rarity("parse") == model_rarity("parsing") < model_rarity("parenthesis")
+    assert model_rarity("return") < 1.5
+
+
 def test_a_text_has_the_same_vector_whatever_else_is_embedded() -> None:
     one, other = StaticEmbedder(), StaticEmbedder()
     other.embed(["something else entirely", "parse"])
@@ -72,7 +101,9 @@ def plainly(text: str) -> Vectors:
     model, vocabulary = open_model(), Vocabulary(open_model().words)
     counts = Counter(row for identifier in identifiers(text) for row in vocabulary.rows_of(identifier))
     weights = {
-        row: int(model.of_documents[row]) * math.isqrt(min(times, 4096) << 16) * int(model.places[place_of(place)])
+        row: int(model.of_documents[row])
+        * math.isqrt(math.isqrt(min(times, 4096) << 32))
+        * int(model.places[place_of(place)])
         for place, (row, times) in enumerate(list(counts.items())[: static.MOST])
     }
     total = max(sum(weights.values()), 1)
@@ -108,7 +139,7 @@ TEXTS = [
     "unforeseenword qzxj 123456 Größe 読む",
     " ".join(f"word{number}" for number in range(5000)),
 ]
-GOLDEN = "260a87fc9575deadcb401511ddb274e0970baf20b41f422118f9aad225dfc36a"
+GOLDEN = "f08f3fcb266a5d2e0fd2fec700deef2e823d4e6df31bf8dcb375afb765a5a19f"
 
 
 def test_no_sum_leaves_what_float32_is_exact_for() -> None:
@@ -150,10 +181,11 @@ def test_the_file_is_whole() -> None:
     words = model.words
     assert model.vectors.shape == (len(words), 256)
     assert len(model.of_questions) == len(model.of_documents) == len(set(words)) == len(words)
-    assert model.places.shape == (PLACES,)
+    assert model.places.shape == model.places_asked.shape == (PLACES,)
     units = len(model.bias)
     assert (model.inner.shape, model.outer.shape, model.scales.shape) == ((units, 256), (256, units), (2,))
-    assert min(int(each.min()) for each in (model.of_questions, model.of_documents, model.places)) > 0
+    weights = (model.of_questions, model.of_documents, model.places_asked, model.places, model.usual)
+    assert min(int(each.min()) for each in weights) > 0
 
 
 def test_threads_share_one() -> None:
@@ -200,6 +232,8 @@ def test_a_damaged_file_is_an_embedder_that_is_not_there(tmp_path: Path, content
         {"bias": np.asarray([0, -(2**31)], np.int32)},
         {"vectors": np.zeros(4, np.int8)},
         {"places": np.ones(1, np.int32)},
+        {"places_asked": np.ones(1, np.int32)},
+        {"usual": np.ones(3, np.uint8)},
         {"words": np.frombuffer(b"a", np.uint8)},
         {"words": np.frombuffer(b"a\n\xff", np.uint8)},
     ],
@@ -210,7 +244,9 @@ def test_so_is_one_whose_parts_do_not_fit(tmp_path: Path, wrong: dict[str, npt.N
         "vectors": np.ones((2, 4), np.int8),
         "questions": np.ones(2, np.int32),
         "documents": np.ones(2, np.int32),
+        "usual": np.ones(2, np.uint8),
         "places": np.ones(PLACES, np.int32),
+        "places_asked": np.ones(PLACES, np.int32),
         "inner": np.ones((2, 4), np.int8),
         "bias": np.zeros(2, np.int32),
         "outer": np.ones((4, 2), np.int8),
