@@ -19,18 +19,18 @@ from sylk_ray.codebase.roles import Role
 from sylk_ray.knowledge.model import NodeType
 from sylk_ray.knowledge.words import words
 
-WORDS, MEANING = 1.0, 0.9
+WORDS, MEANING = 0.75, 0.9
 """What the best file by words, and by meaning, is given."""
 FALLING = (1.0, 0.3, 0.1)
 """What a file's best, second and third chunk count."""
 BY_WORDS = 0.01
 """What BM25 counts beside a cosine where chunks of one file are compared: with less, one whose documentation says just
 what is asked comes too late; with more, one without any, as its neighbours mostly have the same words."""
-WHOLE = 0.6
+WHOLE = 0.8
 """What the file is given that as a whole means most nearly what is asked."""
 IN_PATH, IN_CHUNK = 0.25, 0.3
 """What it is given in whose path, and in whose best chunk, each word of the question has one that means the same."""
-NEIGHBOURS = 0.6
+NEIGHBOURS = 0.8
 """What a file is given that uses, or is used by, the best one."""
 DEFINES, NAMED, PLACED = 1.5, 1.0, 2.0
 """What defining the name that was asked for, being called like it, and being the path that was asked for give."""
