@@ -14,7 +14,7 @@ import numpy as np
 
 from sylk_ray.knowledge.tokens import WORDS, Tokens, runs, tokens_of
 from sylk_ray.knowledge.vectors import Sparse
-from sylk_ray.knowledge.words import asked_words, word_number, word_numbers
+from sylk_ray.knowledge.words import STOP_WORDS, asked_words, pieces, word_number, word_numbers
 
 K1 = 1.2
 """How soon saying a word again stops to count."""
@@ -56,6 +56,10 @@ def query_vector(text: str) -> Sparse | None:
     return Sparse(np.asarray(sorted(asked), np.uint32), np.ones(len(asked), np.float32))
 
 
-def dimension_of(part: str) -> int:
-    """Of one part of an identifier."""
-    return word_numbers(part)[0] & _DIMENSION
+def dimensions_of(identifier: str) -> list[tuple[str, int]]:
+    """The parts of an identifier that say something, each with its word's dimension."""
+    parts = pieces(identifier)
+    # The whole of several parts is the first of its words.
+    first = 1 if len(parts) > 1 else 0
+    numbers = word_numbers(identifier)[first : first + len(parts)]
+    return [(part, number & _DIMENSION) for part, number in zip(parts, numbers, strict=True) if part not in STOP_WORDS]

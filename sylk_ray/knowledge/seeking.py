@@ -91,7 +91,9 @@ class Seeker:
             model = self._collections.embedder_of(domain, each)
             if model is None:
                 continue
-            vector = self._asked(model, text, domain, each, asked)
+            if model.name not in asked:
+                asked[model.name] = self._asked(model, text, domain, scope)
+            vector = asked[model.name]
             if vector.any():
                 some.append(self.by_vector(vector, k, domain=domain, scope=each, only=only, with_edges=with_edges))
         return merge(some, k)
@@ -140,7 +142,7 @@ class Seeker:
         what each further filter lets through."""
         words, model = query_vector(text), self._collections.embedder_of(domain, scope)
         try:
-            vector = self._asked(model, text, domain, scope, {}) if model else None
+            vector = self._asked(model, text, domain, scope) if model else None
         except EmbedderUnavailable:
             # Words alone find something too, while a service is away.
             if words is None:
@@ -155,14 +157,13 @@ class Seeker:
         by_words, by_meaning = (found[0], found[1:]) if words else ([], found)
         return by_words, [hit for hits in by_meaning for hit in hits]
 
-    def _asked(self, model: Embedder, text: str, domain: Domain, scope: str, known: dict[str, Vectors]) -> Vectors:
-        """A question as a vector: by the model that is built in, what it is in this scope; by another one, which is
-        dear to ask, the same in all."""
-        if isinstance(model, StaticEmbedder):
-            return model.embed_query(text, rarity(self._collections.of(domain), scope, text))
-        if model.name not in known:
-            known[model.name] = model.embed_query(text)
-        return known[model.name]
+    def _asked(self, model: Embedder, text: str, domain: Domain, scope: str | None) -> Vectors:
+        """A question as a vector; by the built-in model, as it is meant in a scope, where that alone is searched.
+        What is found in several cannot be compared unless it is asked for in the same way."""
+        if scope is None or not isinstance(model, StaticEmbedder):
+            return model.embed_query(text)
+        self.searched += 1
+        return model.embed_query(text, rarity(self._collections.of(domain), scope, text))
 
     def over_domains(
         self,

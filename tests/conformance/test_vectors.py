@@ -143,6 +143,14 @@ def test_how_rare_a_word_is_is_counted_in_its_scope(store):
     assert store.search("r", Query(sparse=words(w1=1.0))) == before
 
 
+@pytest.mark.parametrize(("having", "weight"), [(1, 1.0), (3, 0.5), (19, 2.0)])
+def test_a_words_score_is_how_rare_it_is_times_its_weight(store, having, weight):
+    """``sylk_ray.knowledge.rarity`` rests on it: BM25's inverse document frequency."""
+    store.upsert("r", [Point(key=n, sparse=words(**{f"w{1 + (n > having)}": weight})) for n in range(1, 21)])
+    [hit] = store.search("r", Query(sparse=words(w1=1.0), k=1))
+    assert hit.score / weight == pytest.approx(np.log(1 + (20 - having + 0.5) / (having + 0.5)), rel=1e-5)
+
+
 def test_a_point_without_any_of_the_words_is_no_hit(store):
     store.upsert("r", [Point(key=1, sparse=words(w1=1.0)), Point(key=2, sparse=words(w7=1.0)), Point(key=3)])
     assert found(store, sparse=words(w7=1.0, w9=2.0)) == [2]

@@ -32,8 +32,8 @@ def batches(training: Training, recipe: Recipe, meant: Halves | None) -> Iterato
         cut = np.flatnonzero(place % recipe.together == 0)
         groups = np.split(drawn, cut[1:])
         ordered = order.permutation(len(groups))
-        if meant is not None and recipe.alike:
-            ordered = _beside_others(ordered, groups, training.languages, meant, recipe.alike, order)
+        if meant is not None and recipe.of_a_topic:
+            ordered = _beside_others(ordered, groups, training.languages, meant, recipe.of_a_topic, order)
         mixed = np.concatenate([groups[each] for each in ordered])
         spoken = training.languages[mixed]
         whole: list[Numbers] = []

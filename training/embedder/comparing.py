@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding import Rarity, StaticEmbedder
-from sylk_ray.knowledge.lexical import dimension_of, document_vector, query_vector
+from sylk_ray.knowledge.lexical import dimensions_of, document_vector, query_vector
 from sylk_ray.knowledge.vectors import Sparse
-from sylk_ray.knowledge.words import identifiers, pieces
+from sylk_ray.knowledge.words import identifiers
 from training.embedder.measuring import Asked, Score, development, score, standard_library
 from training.embedder.packages import Package
 
@@ -97,8 +97,8 @@ def by_meaning_here(embedder: StaticEmbedder) -> Callable[[Asked], Similar]:
             return math.log(1 + (count - times + 0.5) / (times + 0.5))
 
         def embedded(question: str) -> Similar:
-            parts = {part for each in identifiers(question) for part in pieces(each)}
-            rarity = Rarity({part: rare(having[dimension_of(part)]) for part in parts}, rare(0))
+            words = dict(each for identifier in identifiers(question) for each in dimensions_of(identifier))
+            rarity = Rarity({part: rare(having[dimension]) for part, dimension in words.items()}, count)
             return embedder.embed_query(question, rarity)
 
         return np.stack(list(map(embedded, asked.questions))) @ embedder.embed(asked.documents).T

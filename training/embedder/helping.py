@@ -28,7 +28,7 @@ from training.embedder.preparing import LANGUAGES, Training
 from training.embedder.quantise import as_file
 from training.embedder.recipe import OF_EVERYTHING, RECIPES, WAY, Recipe
 from training.embedder.starting import OF_CODE, reduced, start_of_words
-from training.embedder.tokens import Bags
+from training.embedder.tokens import only
 from training.embedder.train import Floats, trained
 
 
@@ -71,8 +71,8 @@ def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
     yield "all of the way from the start", _of(whole, recipe, way=1.0)
     yield "temperature 0.05", _of(whole, recipe._replace(temperature=0.05))
     yield "batches of several languages", _of(whole, recipe._replace(apart=False))
-    yield "without pairs of one topic in a batch", _of(whole, recipe._replace(alike=0))
-    yield "as much of the loss for a document's question", _of(whole, recipe._replace(asked=0.5))
+    yield "without pairs of one topic in a batch", _of(whole, recipe._replace(of_a_topic=0))
+    yield "as much of the loss for a document's question", _of(whole, recipe._replace(query_share=0.5))
     yield "batches of 1,024", _of(whole, recipe._replace(batch=1_024, rate=0.004))
     yield "vectors start at random", _of(whole._replace(start=random), recipe)
     of_sentences, of_code = whole.start[:, :-OF_CODE], whole.start[:, -OF_CODE:]
@@ -133,15 +133,9 @@ def _only(training: Training, kept: npt.NDArray[np.bool_]) -> Training:
     file_of = np.repeat(np.arange(len(training.files) - 1), np.diff(training.files))[kept]
     begins = np.concatenate([[0], np.flatnonzero(np.diff(file_of)) + 1, [len(file_of)]])
     return Training(
-        _chosen(training.queries, kept),
-        _chosen(training.documents, kept),
+        only(training.queries, kept),
+        only(training.documents, kept),
         training.kinds[kept],
         training.languages[kept],
         begins.astype(np.int64),
     )
-
-
-def _chosen(bags: Bags, kept: npt.NDArray[np.bool_]) -> Bags:
-    lengths = np.diff(bags.starts)
-    rows = np.repeat(kept, lengths)
-    return Bags(bags.rows[rows], bags.times[rows], np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64))

@@ -9,11 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.layer import ONE
-from sylk_ray.knowledge.embedding.model_file import LARGEST_BIAS, LARGEST_GAIN, MOST_UNITS, TOP, USUAL_UNIT, packed
+from sylk_ray.knowledge.embedding.model_file import (
+    LARGEST_BIAS,
+    LARGEST_GAIN,
+    LARGEST_PLACE,
+    LARGEST_WEIGHT,
+    MOST_UNITS,
+    TOP,
+    USUAL_UNIT,
+    packed,
+)
 from sylk_ray.knowledge.words import word_numbers
 
-LARGEST_WEIGHT = 1 << 20
-PLACE_UNIT = 1 << 8
 EXPECTED = 5.0
 """How many times as long as its row of ``inner`` a unit's sum can be, where a vector's numbers are 1 in the mean."""
 
@@ -86,7 +93,7 @@ def _unit(table: npt.NDArray[np.float32]) -> float:
 
 
 def _places(given: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
-    return np.maximum(1, np.rint(given / given.max() * PLACE_UNIT)).astype(np.int32)
+    return np.maximum(1, np.rint(given / given.max() * LARGEST_PLACE)).astype(np.int32)
 
 
 def _weights(given: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:

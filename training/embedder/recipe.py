@@ -29,9 +29,9 @@ class Recipe(NamedTuple):
     """Pairs of one file in a batch."""
     apart: bool = True
     """A batch is of one language."""
-    alike: int = 64
+    of_a_topic: int = 64
     """Pairs of a batch that are about the same, by where their words start; 0 for none that are chosen so."""
-    asked: float = 0.75
+    query_share: float = 0.75
     """The part of the loss that is for finding a question's document; the rest is for finding a document's question."""
     temperature: float = 0.07
     rate: float = 0.0045

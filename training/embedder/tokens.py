@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sylk_ray.knowledge.embedding.places import PLACES, place_of
+from sylk_ray.knowledge.embedding.places import PLACES
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from sylk_ray.knowledge.words import identifiers
 
-SOME = 0.001
+LEAST = 0.001
 """The part of the texts that something can be learned of."""
 MOST = 224
 """Different words of a document that training looks at."""
@@ -56,9 +56,22 @@ def carried_on(places: npt.NDArray[np.float32], bags: Bags) -> npt.NDArray[np.fl
     """What words count by their places, [PLACES]. Of those that hardly a text is long enough for nothing was learned,
     and they count as the last one before."""
     lengths = np.diff(bags.starts)
-    begins = [next(number for number in range(2**PLACES) if place_of(number) == place) for place in range(PLACES)]
-    learned = sum(np.mean(lengths > begin) >= SOME for begin in begins)
+    begins = [0, *(1 << place for place in range(PLACES - 1))]
+    learned = sum(np.mean(lengths > begin) > LEAST for begin in begins)
     return np.where(np.arange(PLACES) < learned, places, places[learned - 1])
+
+
+def usual(bags: Bags, words: int) -> npt.NDArray[np.float32]:
+    """How rare each of so many words is among texts: BM25's inverse document frequency, [words]."""
+    times = np.bincount(bags.rows, minlength=words)
+    return np.log((len(bags.starts)) / (times + 0.5)).astype(np.float32)
+
+
+def only(bags: Bags, kept: npt.NDArray[np.bool_]) -> Bags:
+    """The texts that are kept, [texts]."""
+    lengths = np.diff(bags.starts)
+    rows = np.repeat(kept, lengths)
+    return Bags(bags.rows[rows], bags.times[rows], np.concatenate([[0], np.cumsum(lengths[kept])]).astype(np.int64))
 
 
 def joined(some: Sequence[Bags]) -> Bags:

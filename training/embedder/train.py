@@ -26,7 +26,7 @@ from training.embedder.distilling import Taught, disagreement
 from training.embedder.preparing import KINDS, Training
 from training.embedder.quantise import Learned
 from training.embedder.recipe import RECIPES, WAY, Recipe
-from training.embedder.tokens import Bags, carried_on
+from training.embedder.tokens import Bags, carried_on, only, usual
 
 Floats = npt.NDArray[np.float32]
 AT_ONCE = 4_096
@@ -65,6 +65,7 @@ class Model(torch.nn.Module):
 
     def learned(self, training: Training) -> Learned:
         """All of it as arrays, with how rare words are in what was learned from."""
+        definitions = only(training.documents, np.isin(training.kinds, [KINDS.index("doc"), KINDS.index("name")]))
         with torch.no_grad():
             questions, documents, asked, places = (
                 torch.exp(each).numpy().copy()
@@ -72,7 +73,7 @@ class Model(torch.nn.Module):
             )
         layer = (each.detach().numpy().copy() for each in (self.inner.weight, self.inner.bias, self.outer.weight))
         return Learned(
-            usual(training, len(questions)),
+            usual(definitions, len(questions)),
             self.vectors.detach().numpy().copy(),
             questions,
             documents,
@@ -96,7 +97,7 @@ def trained(
     first = recipes[0]
     torch.set_num_threads(first.threads)
     frequency = _frequency(training.documents, len(start))
-    meant = _meant(training, Model(start, frequency, units=1)) if any(recipe.alike for recipe in recipes) else None
+    meant = _meant(training, Model(start, frequency, units=1)) if any(recipe.of_a_topic for recipe in recipes) else None
     models: list[Model] = []
     for recipe in recipes:
         for number in range(recipe.models):
@@ -110,14 +111,6 @@ def trained(
             kept.copy_(torch.stack([kept, *others]).mean(dim=0))
         models[0].vectors.copy_(torch.lerp(models[0].start, models[0].vectors, way))
     return models[0].learned(training)
-
-
-def usual(training: Training, words: int) -> Floats:
-    """How rare each word is among the definitions that are learned from: BM25's inverse document frequency."""
-    definitions = np.isin(training.kinds, [KINDS.index(kind) for kind in ("doc", "name")])
-    rows = training.documents.rows[np.repeat(definitions, np.diff(training.documents.starts))]
-    times = np.bincount(rows, minlength=words)
-    return np.log((np.count_nonzero(definitions) + 1) / (times + 0.5)).astype(np.float32)
 
 
 def _meant(training: Training, model: Model) -> Halves:
@@ -145,8 +138,8 @@ def _trained(training: Training, model: Model, recipe: Recipe, meant: Halves | N
                 group["lr"] = rate * times
         similar = _similar(training, model, chosen) / recipe.temperature
         own = torch.arange(len(chosen))
-        loss = recipe.asked * functional.cross_entropy(similar, own)
-        loss = loss + (1 - recipe.asked) * functional.cross_entropy(similar.T, own)
+        loss = recipe.query_share * functional.cross_entropy(similar, own)
+        loss = loss + (1 - recipe.query_share) * functional.cross_entropy(similar.T, own)
         if taught is not None:
             some = lessons.integers(len(taught.pairs), size=LESSON)
             likenesses = _similar(training, model, np.asarray(taught.pairs)[some]) / recipe.temperature

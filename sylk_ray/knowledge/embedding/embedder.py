@@ -23,9 +23,9 @@ class Rarity(NamedTuple):
     """How rare words are where something is searched: BM25's inverse document frequency."""
 
     of: Mapping[str, float]
-    """Of each part of a question's identifiers (``words.pieces``), above 0."""
-    most: float
-    """Of a word that no document has."""
+    """Of parts of a question's identifiers (``words.pieces``), above 0. Others are taken for as rare as in general."""
+    documents: int
+    """How many there are: of few, little is said by it."""
 
 
 class Embedder(Protocol):

@@ -20,10 +20,13 @@ from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable
 from sylk_ray.knowledge.embedding.places import PLACES
 
 SHIPPED = Path(__file__).with_name("sylk-code.safetensors")
-NAME = "sylk-code-256/bd8f4f5cfb07"
+NAME = "sylk-code-256/c84eddee947b"
 """Of the shipped file, as ``name_of`` says; kept here, so that nobody has to read all of it for that."""
 DIMENSIONS = 256
+LARGEST_WEIGHT, LARGEST_PLACE = 1 << 20, 1 << 8
+"""What a word counts at most by what it says, and by its place."""
 USUAL_UNIT = 16
+"""Into how many parts 1 is cut by which it is told how rare words are."""
 TOP = 255
 """What a unit of the layer says at most."""
 MOST_UNITS, MOST_SHIFT, LARGEST_GAIN, LARGEST_BIAS = 512, 31, 1 << 16, 1 << 23
@@ -111,6 +114,12 @@ def _check(model: ModelFile) -> None:
             raise ValueError(f"{name} has the shape {array.shape}, not {wanted}")
     if len(model.words) != words:
         raise ValueError(f"there are {len(model.words)} words for {words} vectors")
+    weights = {"questions": model.of_questions, "documents": model.of_documents}
+    places = {"places_asked": model.places_asked, "places": model.places}
+    for some, largest in ((weights, LARGEST_WEIGHT), (places, LARGEST_PLACE)):
+        for name, array in some.items():
+            if array.min(initial=1) < 1 or array.max(initial=1) > largest:
+                raise ValueError(f"{name} are not all from 1 to {largest:,}")
     shift, gain = model.scales.tolist()
     if units > MOST_UNITS or not 0 <= shift <= MOST_SHIFT or not 1 <= gain <= LARGEST_GAIN:
         raise ValueError(f"a layer of {units} units with the scales {shift} and {gain} is not exact")

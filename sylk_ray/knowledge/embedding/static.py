@@ -2,11 +2,11 @@
 
 A text's vector is the sum of its words' learned vectors, each times how much the word says (apart for questions and
 documents), the fourth root of how often it is there, and how early it comes; then one small layer sees which words came
-together. docs/embedder.md tells what it was trained on, how, and how good it is; ``training/embedder``
-makes its file.
+together. docs/embedder.md tells what it was trained on, how, and how good it is; ``training/embedder`` makes its file.
 
 Sums are of whole numbers alone: weights are scaled so that no sum of theirs with 8-bit vectors reaches 2^24, below
-which float32 is exact. So a text has the same vector on every machine, in whatever order it adds up.
+which float32 is exact. So a text has the same vector on every machine, in whatever order it adds up. (How rare words
+are where a question is asked comes from elsewhere, and is rounded.)
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ MOST = 4096
 """Different words of a text that are looked at, and times of one that are counted."""
 ASKED = 64
 """Words of a question that counterparts are looked for of."""
-LOCAL = 0.75
-"""The power to which it counts how much rarer a word is here than in general: by 0.5 to 1 it is as good, and by what is
-rare here alone, whatever it is in general, sentences of documentation are found less well than without."""
+POWER = 0.75
+"""To which the ratio of how rare a word is here to how rare it is in general counts, where there are many documents.
+From 0.5 to 1 are as good."""
+FEW = 100
+"""Of so many documents, to half of that."""
 RAREST = 1 << 6
 """What that word of a question counts that is rarest beside what is usual."""
 SUMMED = 32
@@ -88,7 +90,7 @@ class StaticEmbedder:
         found = np.fromiter(counts.keys(), np.int64, some)
         times = np.minimum(np.fromiter(counts.values(), np.int64, some), MOST)
         weights = model.of_questions[found] * _ROOTS[times] * model.places_asked[_PLACES[:some]]
-        if rarity:
+        if rarity is not None and rarity.of:
             weights = weights * self._here(rarity, found)
         summed = _shares(weights, weights.sum())[None] @ model.vectors[found].astype(np.float32)
         return self._layer(to_unit(summed.astype(np.int64)))[0]
@@ -115,9 +117,11 @@ class StaticEmbedder:
     def _here(self, rarity: Rarity, rows: Numbers) -> Numbers:
         """What each of these rows counts where it is so rare, in [1, RAREST]; of a row that several parts have, the
         most."""
+        most = math.log(2 * rarity.documents + 2)
+        power = POWER * rarity.documents / (rarity.documents + FEW)
         of_row: dict[int, float] = {}
         for part, rare in rarity.of.items():
-            ratio = (rare / min(self._usual(part), rarity.most)) ** LOCAL
+            ratio = (min(rare, most) / min(self._usual(part), most)) ** power
             for row in self._vocabulary.rows_of_word(part):
                 of_row[row] = max(ratio, of_row.get(row, 0.0))
         shares = np.asarray([of_row.get(row, 1.0) for row in rows.tolist()])

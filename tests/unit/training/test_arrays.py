@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from training.embedder.pairs import Pair
 from training.embedder.preparing import BARE, KINDS, Once, Training, as_training, chosen, loaded, of_packages, saved
 from training.embedder.quantise import Learned, as_file
 from training.embedder.recipe import Recipe
-from training.embedder.tokens import Bags, bags, carried_on
+from training.embedder.tokens import Bags, bags, carried_on, usual
 from training.embedder.written import whole
 
 WORDS = ["parse", "text", "open", "door", "a", "b"]
@@ -223,13 +224,28 @@ def _training(pairs: int, languages: int) -> Training:
 
 
 @pytest.mark.parametrize("alike", [0, 10])
+def test_what_is_left_of_each_language_makes_batches_of_several(alike: int) -> None:
+    training = _training(1_000, languages=3)
+    meant = np.random.default_rng(5).normal(size=(1_000, 8)).astype(np.float16)
+    every = list(batches(training, Recipe(epochs=1.0, batch=100, of_a_topic=alike), meant))
+    assert [len(each) for each in every] == [100] * 10
+    assert sorted(np.concatenate(every).tolist()) == list(range(1_000))
+    assert sorted(len(np.unique(training.languages[each])) for each in every)[-2:] == [1, 3]
+
+
+def test_words_are_as_rare_as_few_texts_have_them() -> None:
+    made = bags(["parse text text", "parse", "parse door", ""], Vocabulary(WORDS))
+    assert usual(made, len(WORDS)) == pytest.approx([math.log(5 / (times + 0.5)) for times in (3, 1, 0, 1, 0, 0)])
+
+
+@pytest.mark.parametrize("alike", [0, 10])
 def test_an_epoch_has_every_pair_once_in_batches_of_one_language(alike: int) -> None:
     training = _training(1_200, languages=3)
     meant = np.random.default_rng(5).normal(size=(1_200, 8)).astype(np.float16)
-    every = list(batches(training, Recipe(epochs=1.0, batch=100, alike=alike), meant))
+    every = list(batches(training, Recipe(epochs=1.0, batch=100, of_a_topic=alike), meant))
     assert sorted(np.concatenate(every).tolist()) == list(range(1_200))
     assert {len(np.unique(training.languages[each])) for each in every} == {1}
-    again = batches(training, Recipe(epochs=1.0, batch=100, alike=alike), meant)
+    again = batches(training, Recipe(epochs=1.0, batch=100, of_a_topic=alike), meant)
     assert all(np.array_equal(one, other) for one, other in zip(every, again, strict=True))
 
 
@@ -239,7 +255,7 @@ def test_a_batch_is_of_few_topics_where_it_is_known_what_pairs_mean() -> None:
     meant = np.eye(16, dtype=np.float16)[topics]
 
     def pairs_of_one_topic(alike: int) -> float:
-        recipe = Recipe(epochs=1.0, batch=200, alike=alike)
+        recipe = Recipe(epochs=1.0, batch=200, of_a_topic=alike)
         return float(np.mean([np.bincount(topics[each]).max() for each in batches(training, recipe, meant)]))
 
     assert pairs_of_one_topic(100) > 60 > 40 > pairs_of_one_topic(0)

@@ -61,7 +61,7 @@ def test_code_comes_before_its_tests_and_documents(retriever: Retriever, root: P
 
 
 def test_a_result_shows_the_lines_of_the_definition(retriever: Retriever, root: Path) -> None:
-    result = retriever.search(Search(query="keep a cookie of a session", root=str(root), k=1)).results[0]
+    result = retriever.search(Search(query="put a cookie into the jar of a session", root=str(root), k=1)).results[0]
     assert result.symbol == "CookieJar.put"
     assert (result.kind, result.language, result.score) == ("method", "python", 1.0)
     lines = FILES["jar/store.py"].split("\n")

@@ -55,17 +55,26 @@ def test_a_word_counts_for_more_where_it_is_rarer_than_usual() -> None:
     remove, worker = (embedder.embed_query(word) for word in ("remove", "worker"))
 
     def asked(**rarity: float) -> Vectors:
-        return embedder.embed_query(text, Rarity(rarity, most=9.0))
+        return embedder.embed_query(text, Rarity(rarity, documents=4_000))
 
     usual = {word: model_rarity(word) for word in ("remove", "the", "worker")}
     assert asked(**usual) @ plain > 0.9999
     assert asked(**usual | {"worker": 0.05}) @ worker < plain @ worker - 0.2
     assert asked(**usual | {"worker": 0.05}) @ remove > plain @ remove + 0.1
     assert asked(**usual | {"worker": 9.0}) @ worker > plain @ worker
-    assert embedder.embed_query("qzxj qqzzx", Rarity({"qzxj": 9.0, "qqzzx": 9.0}, most=9.0)) == pytest.approx(
-        embedder.embed_query("qzxj qqzzx"), abs=0.01
-    )
-    assert not embedder.embed_query("?!", Rarity({}, most=9.0)).any()
+    assert asked(worker=0.05) @ plain < 0.9
+    assert embedder.embed_query(text, Rarity({"worker": 0.05}, documents=1)) @ plain > 0.999
+    assert np.array_equal(embedder.embed_query(text, Rarity({}, documents=4_000)), plain)
+    assert not embedder.embed_query("?!", Rarity({"worker": 0.05}, documents=4_000)).any()
+
+
+def test_what_has_no_row_of_its_own_is_as_rare_as_can_be() -> None:
+    embedder, text = StaticEmbedder(), "qzxjvv worker"
+    rarest = math.log(2 * 4_000 + 2)
+    same = embedder.embed_query(text, Rarity({"qzxjvv": rarest, "worker": model_rarity("worker")}, documents=4_000))
+    assert same @ embedder.embed_query(text) > 0.9999
+    common = embedder.embed_query(text, Rarity({"qzxjvv": 0.1}, documents=4_000))
+    assert common @ embedder.embed_query("worker") > same @ embedder.embed_query("worker") + 0.1
 
 
 def model_rarity(word: str) -> float:
@@ -234,6 +243,9 @@ def test_a_damaged_file_is_an_embedder_that_is_not_there(tmp_path: Path, content
         {"places": np.ones(1, np.int32)},
         {"places_asked": np.ones(1, np.int32)},
         {"usual": np.ones(3, np.uint8)},
+        {"questions": np.asarray([1, 2**23], np.int32)},
+        {"documents": np.asarray([-5, 9], np.int32)},
+        {"places_asked": np.full(PLACES, 257, np.int32)},
         {"words": np.frombuffer(b"a", np.uint8)},
         {"words": np.frombuffer(b"a\n\xff", np.uint8)},
     ],
