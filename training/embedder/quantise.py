@@ -47,11 +47,11 @@ def as_file(learned: Learned, words: Sequence[str], metadata: Mapping[str, str])
     units = np.maximum(np.abs(learned.vectors).max(axis=1), 1e-9) / 127
     arrays = {
         "vectors": np.rint(learned.vectors / units[:, None]).astype(np.int8),
-        "questions": _weights(learned.of_questions * units),
-        "documents": _weights(learned.of_documents * units),
+        "questions": _shares(learned.of_questions * units, LARGEST_WEIGHT),
+        "documents": _shares(learned.of_documents * units, LARGEST_WEIGHT),
         "usual": np.clip(np.rint(_of_stems(learned.usual, words) * USUAL_UNIT), 1, 255).astype(np.uint8),
-        "places_asked": _places(learned.places_asked),
-        "places": _places(learned.places),
+        "places_asked": _shares(learned.places_asked, LARGEST_PLACE),
+        "places": _shares(learned.places, LARGEST_PLACE),
         **_layer(learned),
         "words": np.frombuffer("\n".join(words).encode(), np.uint8),
     }
@@ -92,10 +92,6 @@ def _unit(table: npt.NDArray[np.float32]) -> float:
     return max(float(np.abs(table).max()), 1e-9) / 127
 
 
-def _places(given: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
-    return np.maximum(1, np.rint(given / given.max() * LARGEST_PLACE)).astype(np.int32)
-
-
-def _weights(given: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
-    """At least 1, so that no word says nothing; only how they stand to each other matters."""
-    return np.maximum(1, np.rint(given / given.max() * LARGEST_WEIGHT)).astype(np.int32)
+def _shares(given: npt.NDArray[np.float32], largest: int) -> npt.NDArray[np.int32]:
+    """Of the largest one; at least 1, so that no word says nothing. Only how they stand to each other matters."""
+    return np.maximum(1, np.rint(given / given.max() * largest)).astype(np.int32)

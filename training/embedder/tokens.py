@@ -64,7 +64,7 @@ def carried_on(places: npt.NDArray[np.float32], bags: Bags) -> npt.NDArray[np.fl
 def usual(bags: Bags, words: int) -> npt.NDArray[np.float32]:
     """How rare each of so many words is among texts: BM25's inverse document frequency, [words]."""
     times = np.bincount(bags.rows, minlength=words)
-    return np.log((len(bags.starts)) / (times + 0.5)).astype(np.float32)
+    return np.log(len(bags.starts) / (times + 0.5)).astype(np.float32)
 
 
 def only(bags: Bags, kept: npt.NDArray[np.bool_]) -> Bags:

@@ -114,12 +114,14 @@ def _check(model: ModelFile) -> None:
             raise ValueError(f"{name} has the shape {array.shape}, not {wanted}")
     if len(model.words) != words:
         raise ValueError(f"there are {len(model.words)} words for {words} vectors")
-    weights = {"questions": model.of_questions, "documents": model.of_documents}
-    places = {"places_asked": model.places_asked, "places": model.places}
-    for some, largest in ((weights, LARGEST_WEIGHT), (places, LARGEST_PLACE)):
-        for name, array in some.items():
-            if array.min(initial=1) < 1 or array.max(initial=1) > largest:
-                raise ValueError(f"{name} are not all from 1 to {largest:,}")
+    for name, array, largest in (
+        ("questions", model.of_questions, LARGEST_WEIGHT),
+        ("documents", model.of_documents, LARGEST_WEIGHT),
+        ("places_asked", model.places_asked, LARGEST_PLACE),
+        ("places", model.places, LARGEST_PLACE),
+    ):
+        if array.min(initial=1) < 1 or array.max(initial=1) > largest:
+            raise ValueError(f"{name} are not all from 1 to {largest:,}")
     shift, gain = model.scales.tolist()
     if units > MOST_UNITS or not 0 <= shift <= MOST_SHIFT or not 1 <= gain <= LARGEST_GAIN:
         raise ValueError(f"a layer of {units} units with the scales {shift} and {gain} is not exact")
