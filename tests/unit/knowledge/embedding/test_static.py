@@ -18,6 +18,7 @@ from sylk_ray.knowledge.embedding.embedder import Vectors
 from sylk_ray.knowledge.embedding.layer import ONE
 from sylk_ray.knowledge.embedding.model_file import NAME, SHIPPED, TOP, USUAL_UNIT, name_of, open_model, packed
 from sylk_ray.knowledge.embedding.places import PLACES, place_of
+from sylk_ray.knowledge.embedding.static import RAREST
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from sylk_ray.knowledge.words import identifiers
 
@@ -66,6 +67,15 @@ def test_a_word_counts_for_more_where_it_is_rarer_than_usual() -> None:
     assert embedder.embed_query(text, Rarity({"worker": 0.05}, documents=1)) @ plain > 0.999
     assert np.array_equal(embedder.embed_query(text, Rarity({}, documents=4_000)), plain)
     assert not embedder.embed_query("?!", Rarity({"worker": 0.05}, documents=4_000)).any()
+
+
+@pytest.mark.parametrize(("documents", "power"), [(300, 0.5625), (100, 0.375), (1_000_000, 0.75)])
+def test_what_is_half_as_rare_counts_for_less_where_there_are_more_documents(documents: int, power: float) -> None:
+    embedder, model = StaticEmbedder(), open_model()
+    rows = np.asarray([model.words.index(word) for word in ("remove", "worker", "text")])
+    rarity = Rarity({"remove": model_rarity("remove"), "worker": model_rarity("worker") / 2}, documents)
+    counts = embedder._here(rarity, rows)  # noqa: SLF001
+    assert counts.tolist() == [RAREST, round(RAREST / 2**power), RAREST]
 
 
 def test_what_has_no_row_of_its_own_is_as_rare_as_can_be() -> None:
