@@ -142,9 +142,7 @@ def _of_comments(outline: Outline, chunk: Chunk, doc: str) -> Iterator[Pair]:
     lines = chunk.text.split("\n")
     told = squeezed(doc)
     for start, end in _commented(lines, outline.language):
-        written = [line for line in lines[start:end] if squeezed(_TAGS.sub("", line))]
-        if written and told and _says_part_of(told, written[0]):
-            # It begins as the documentation does, so it is that.
+        if told and _is_documentation(told, lines[start:end], inner=any(line.strip() for line in lines[:start])):
             continue
         found = [_COMMENT.match(line) for line in lines[start:end]]
         said = " ".join(" ".join(each[1].split()) for each in found if each).strip()
@@ -155,6 +153,12 @@ def _of_comments(outline: Outline, chunk: Chunk, doc: str) -> Iterator[Pair]:
         if says_something(said) and len(remaining) >= SHORTEST:
             kept = document(chunk.title.rpartition(".")[2], outline.path, "\n".join(remaining))
             yield Pair("comment", shortened(said), kept, outline.path, outline.language)
+
+
+def _is_documentation(told: str, comment: Sequence[str], inner: bool) -> bool:
+    """Whether a comment is what was told of the definition. One with code above it is only if most of it was told."""
+    said = [_says_part_of(told, line) for line in comment if squeezed(_TAGS.sub("", line))]
+    return bool(said) and (2 * sum(said) > len(said) if inner else said[0])
 
 
 def _commented(lines: Sequence[str], language: str) -> Iterator[tuple[int, int]]:

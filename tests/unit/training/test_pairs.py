@@ -83,6 +83,17 @@ def test_documentation_with_tags_is_no_comment(documentation: str) -> None:
     assert "doc" in {kind for kind, _ in said}
 
 
+def test_a_comment_within_may_begin_as_the_documentation_does() -> None:
+    began = CODE.replace("# The nearest file wins", "# the file that holds\n        # more of it wins")
+    said = [pair.query for pair in pairs_of(read("pkg/settings.py", began), began) if pair.kind == "comment"]
+    assert said == ["the file that holds more of it wins over those that are further up."]
+
+
+def test_a_comment_within_that_says_the_documentation_again_is_none() -> None:
+    again = CODE.replace("# The nearest file wins over those that are further up.", "# Look for the file.")
+    assert "comment" not in {pair.kind for pair in pairs_of(read("pkg/settings.py", again), again)}
+
+
 def test_tests_and_examples_give_no_pairs() -> None:
     assert list(pairs_of(read("tests/test_settings.py", CODE), CODE)) == []
 
