@@ -13,43 +13,16 @@ from typing import Annotated, Any
 import typer
 
 from sylk_ray import __version__
-from sylk_ray.cli import (
-    chat,
-    dead_letters,
-    doctor,
-    hooks,
-    inbox,
-    jobs,
-    messages,
-    models,
-    plan,
-    say,
-    session,
-    skills,
-    status,
-    submit,
-    top,
-    up,
-    validate,
-    watch,
-)
-from sylk_ray.cli.code import deps, index, knowledge, names, search
+from sylk_ray.cli.commands import add_commands, wanted_by
 from sylk_ray.cli.shell import Home, Json, Shell, error_document
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home
 
 EXIT_INTERRUPTED = 130
+_HELP = """Runs teams of coding agents on git repositories.
 
-app = typer.Typer(
-    name="sylk",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Runs teams of coding agents on git repositories.\n\nA job file says what to do; `sylk submit` runs it and "
-    "leaves a branch of reviewed and tested commits.",
-)
+A job file says what to do; `sylk submit` runs it and leaves a branch of reviewed and tested commits.
+"""
 
 
 class UsageWrong(InputError):
@@ -70,8 +43,7 @@ def _version_asked(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def sylk(
+def _sylk(
     context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version_asked, is_eager=True, help="Print the version and exit.")
@@ -90,8 +62,7 @@ def _defaults(command: object, given: dict[str, Any]) -> dict[str, Any]:
     return {name: _defaults(each, given) for name, each in beneath.items()} or given
 
 
-@app.command("version")
-def show_version(home: Home = None, json: Json = False) -> None:
+def _show_version(home: Home = None, json: Json = False) -> None:
     """Print the version of sylk, and of what it stands on."""
     import platform
     from importlib.metadata import version
@@ -103,40 +74,21 @@ def show_version(home: Home = None, json: Json = False) -> None:
         shell.say("  ".join(f"{name} {number}" for name, number in told.items()))
 
 
-app.command("up")(up.up)
-app.command("down")(up.down)
-app.command("status")(status.status)
-app.command("submit")(submit.submit)
-app.command("validate")(validate.validate)
-app.command("jobs")(jobs.jobs)
-app.command("logs")(jobs.logs)
-app.command("watch")(watch.watch)
-app.command("cancel")(jobs.cancel)
-app.command("resume")(jobs.resume)
-app.command("inbox")(inbox.inbox)
-app.command("approve")(inbox.approve)
-app.command("deny")(inbox.deny)
-app.command("answer")(inbox.answer)
-# What is not an option of its own belongs to what is said: `sylk say /status --detailed`.
-app.command("say", context_settings={"ignore_unknown_options": True})(say.say)
-app.command("chat")(chat.chat)
-app.command("skills")(skills.skills)
-app.command("hooks")(hooks.hooks)
-app.command("ps")(status.ps)
-app.command("top")(top.top)
-app.add_typer(plan.app, name="plan")
-app.add_typer(session.app, name="session")
-app.add_typer(dead_letters.app, name="dead-letters")
-app.command("index")(index.index)
-app.command("search")(search.search)
-app.command("symbol")(names.symbol)
-app.command("usages")(names.usages)
-app.command("deps")(deps.deps)
-app.command("graph")(deps.graph)
-app.add_typer(knowledge.app, name="knowledge")
-app.add_typer(models.app, name="models")
-app.command("messages")(messages.messages)
-app.command("doctor")(doctor.doctor)
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """The commands that a command line can mean."""
+    app = typer.Typer(
+        name="sylk",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=_HELP,
+    )
+    app.callback()(_sylk)
+    app.command("version")(_show_version)
+    add_commands(app, wanted_by(arguments))
+    return app
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -144,7 +96,7 @@ def run(arguments: Sequence[str]) -> int:
     wants_json = "--json" in arguments
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        code = app(list(arguments), standalone_mode=False)
+        code = app_for(arguments)(list(arguments), standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SylkError as error:
         return _report(error, wants_json)
@@ -157,6 +109,9 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.close()
         return 1
     except Exception as problem:
+        if type(problem).__name__ == "NoArgsIsHelpError" and not wants_json:
+            print(getattr(problem, "format_message")(), file=sys.stderr)  # noqa: B009
+            return UsageWrong.exit_code
         if hasattr(problem, "format_message"):  # typer's usage errors, whose base is not the same in all its versions
             return _report(_usage_of(problem), wants_json)
         return _report(_logged(problem, arguments), wants_json)

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import msgspec
 import typer
@@ -43,11 +43,15 @@ class Shell:
         """Where lines and tables for people go."""
         return make_console(stderr=self.json)
 
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person sees the lines as they come, in colours."""
+        return self._stream().isatty()
+
     def say(self, *lines: str) -> None:
         """Lines that are the answer."""
-        stream = sys.stderr if self.json else sys.stdout
         for line in lines:
-            print(line, file=stream, flush=True)
+            print(line, file=self._stream(), flush=True)
 
     def note(self, line: str) -> None:
         """A line about what is going on, beside the answer."""
@@ -61,6 +65,9 @@ class Shell:
         """The answer for programs; nothing when a person asked."""
         if self.json:
             print(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False), flush=True)
+
+    def _stream(self) -> TextIO:
+        return sys.stderr if self.json else sys.stdout
 
     def client(self) -> GatewayClient:
         """The runtime of this state directory; raises RuntimeNotReachable when none is announced."""

@@ -108,13 +108,12 @@ def _show(shell: Shell, answer: SearchAnswer) -> None:
 
 
 def _snippet(shell: Shell, result: Result) -> None:
-    console = shell.console()
-    if console.is_terminal:
+    if shell.is_terminal:
         from rich.syntax import Syntax
 
         names = {"csharp": "c#", "gomod": "text", "asciidoc": "text"}
         lexer = names.get(result.language, result.language)
-        console.print(
+        shell.show(
             Syntax(
                 result.snippet,
                 lexer,

@@ -157,13 +157,15 @@ def test_a_watched_repository_is_known_as_it_changes(
     assert watching.wait(timeout=20) == 0
 
 
-def test_nothing_of_ray_or_the_server_is_loaded_by_a_search() -> None:
+def test_a_search_loads_nothing_that_it_does_not_need(repo, home) -> None:
+    arguments = ["search", "cookie", "--repo", str(repo), "--home", str(home)]
+    unneeded = ["ray", "fastapi", "uvicorn", "torch", "httpx", "rich", "sylk_ray.messaging", "sylk_ray.cli.submit"]
     program = (
-        "import sys; from sylk_ray.cli.app import app; import sylk_ray.codebase.serving;"
-        "print(sorted({'ray', 'fastapi', 'uvicorn', 'torch', 'httpx'} & sys.modules.keys()))"
+        f"import sys; from sylk_ray.cli.app import run; code = run({arguments});"
+        f"print(code, [each for each in {unneeded} if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.splitlines()[-1] == "0 []"
 
 
 def test_graphs_are_drawn_with_any_name() -> None:

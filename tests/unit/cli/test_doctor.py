@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sylk_ray.cli import machine_checks, model_checks, runtime_checks
-from sylk_ray.cli.app import app
+from sylk_ray.cli.app import app_for
 from sylk_ray.cli.examination import Finding, examine, mend
 from sylk_ray.cli.leftovers import ray_processes
 from sylk_ray.cli.state import RuntimeState, one_at_a_time, read_state, write_state
@@ -98,7 +98,7 @@ def test_doctor_exits_with_1_until_what_failed_is_mended(home, monkeypatch):
     (home / "token").write_text("t")
     (home / "token").chmod(0o644)
     monkeypatch.setattr(machine_checks, "CHECKS", (machine_checks.home_directory,))
-    runner = CliRunner()
+    runner, app = CliRunner(), app_for(["doctor"])
     first = runner.invoke(app, ["doctor", "--json"])
     assert first.exit_code == 1
     assert json.loads(first.stdout)["ok"] is False

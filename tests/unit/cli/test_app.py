@@ -1,0 +1,49 @@
+"""Which commands there are, and when they are loaded."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sylk_ray.cli.app import run
+from sylk_ray.cli.commands import COMMANDS, wanted_by
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    lines = capsys.readouterr().out.split("Commands:")[1].splitlines()
+    assert {line.split()[0] for line in lines if line[2:3].strip()} == {"version", *COMMANDS}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_is_found_by_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, "--help"]) == 0
+    assert f" {name} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["search", "status"], ["search"]),
+        (["--home", "search", "status"], list(COMMANDS)),
+        (["serach", "status"], list(COMMANDS)),
+        ([], list(COMMANDS)),
+    ],
+)
+def test_all_are_loaded_where_the_first_word_is_none(arguments: list[str], wanted: list[str]) -> None:
+    assert list(wanted_by(arguments)) == wanted
+
+
+def test_one_that_is_misspelt_is_compared_with_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serach", "x", "--json"]) == 2
+    assert "search" in json.loads(capsys.readouterr().out)["error"]["message"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["plan"]])
+def test_without_a_command_those_that_there_are_are_shown(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err[:7], "Commands:" in told.err, "error:" in told.err) == ("", "Usage: ", True, False)
