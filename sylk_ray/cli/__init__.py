@@ -1,7 +1,8 @@
 """The ``sylk`` command: one module a noun, all of them clients of the gateway. Nothing here imports Ray.
 
-``app`` puts the commands together; ``lifecycle`` starts and ends a local runtime; ``shell`` is what every command
-prints through. Commands import what is slow where they use it: ``sylk status`` answers in a fifth of a second.
+``app`` puts the commands together that ``commands`` lists; ``lifecycle`` starts and ends a local runtime; ``shell`` is
+what every command prints through. Commands import what is slow where they use it: ``sylk status`` answers in a fifth of
+a second.
 """
 
 from __future__ import annotations

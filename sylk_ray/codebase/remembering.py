@@ -29,8 +29,8 @@ from sylk_ray.knowledge.words import asked_words, words
 
 READ = "read:"
 """Memos that begin so say how far a session's history has been read."""
-FUSION = 60
-"""The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, 2009)."""
+BY_WORDS = 0.7
+"""What saying the words best counts beside a cosine of 1. From 0.5 to 1 are nearly as good."""
 LOOKED_AT = 4
 """Times as many are looked at as are told."""
 _OTHERWISE = "Nothing has these words. Try other ones."
@@ -73,7 +73,7 @@ class Memories:
             by_words, by_meaning = self._base.search.both_ways(
                 asked.query, asked.k * LOOKED_AT, domain=domain, scope=asked.root, only=only
             )
-            keys = _fused(by_words, by_meaning)[: asked.k]
+            keys = fused(by_words, by_meaning)[: asked.k]
             nodes = self._base.by_key(keys)
             found = [_memory(nodes[key]) for key in keys if key in nodes]
         took_ms = round((self._now() - began) * 1000, 3)
@@ -123,13 +123,14 @@ _PLANNING = {
 _WHO = {Domain.CODE: "Librarian", Domain.HISTORY: "Archivalist", Domain.ACADEMIC: "Academic"}
 
 
-def _fused(by_words: Sequence[Hit], by_meaning: Sequence[Hit]) -> list[int]:
-    """The keys of those found by words, ranked by both. What only means something similar is not told: there always is
-    something nearest."""
-    scores = {hit.key: 1 / (FUSION + rank) for rank, hit in enumerate(by_words)}
-    for rank, hit in enumerate(by_meaning):
-        if hit.key in scores:
-            scores[hit.key] += 1 / (FUSION + rank)
+def fused(by_words: Sequence[Hit], by_meaning: Sequence[Hit]) -> list[int]:
+    """The keys of those found by words, by what they say beside the best of them and by what they mean. What only means
+    something similar is not told: there always is something nearest."""
+    most = max((hit.score for hit in by_words), default=0.0)
+    cosines = {hit.key: hit.score for hit in by_meaning}
+    # What is not among the nearest is as near as the last of them at most.
+    farthest = min(cosines.values(), default=0.0)
+    scores = {hit.key: BY_WORDS * hit.score / most + cosines.get(hit.key, farthest) for hit in by_words}
     return sorted(scores, key=lambda key: (-scores[key], -key))
 
 

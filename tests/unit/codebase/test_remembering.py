@@ -11,8 +11,10 @@ import pytest
 from sylk_ray.codebase import requests as of
 from sylk_ray.codebase.errors import NotIndexed
 from sylk_ray.codebase.nothing import certainly_nothing
+from sylk_ray.codebase.remembering import fused
 from sylk_ray.codebase.service import CodeService
 from sylk_ray.knowledge import KnowledgeBase
+from sylk_ray.knowledge.vectors import Hit
 from tests.unit.codebase.repository import write_repository
 
 HERE, ELSEWHERE = "/work/shop", "/work/other"
@@ -58,6 +60,20 @@ def test_what_has_no_word_of_the_question_is_not_told_however_near_it_is(ask):
     found = ask(of.Recall(query="kubernetes ingress", root=HERE))
     assert (found.status, found.memories) == ("no_matches", [])
     assert found.hint
+
+
+def test_all_of_the_words_count_more_than_one_of_them_that_means_a_little_more():
+    by_words = [Hit(1, 12.0), Hit(2, 3.0), Hit(3, 2.9)]
+    assert fused(by_words, [Hit(2, 0.42), Hit(9, 0.41), Hit(1, 0.40), Hit(3, 0.1)]) == [1, 2, 3]
+    assert fused(by_words, [Hit(2, 0.95), Hit(1, 0.40), Hit(3, 0.1)]) == [2, 1, 3]
+
+
+def test_what_is_not_among_the_nearest_is_as_near_as_the_last_of_them():
+    by_words = [Hit(1, 4.0), Hit(2, 3.9)]
+    assert fused(by_words, [Hit(8, 0.6), Hit(2, 0.55)]) == [1, 2]
+    assert fused(by_words, [Hit(2, 0.6), Hit(8, 0.5)]) == [2, 1]
+    assert fused(by_words, []) == [1, 2]
+    assert fused([], [Hit(1, 0.5)]) == []
 
 
 def test_the_same_again_takes_its_place_and_is_no_news(ask):

@@ -17,9 +17,9 @@ from sylk_ray.knowledge.embedding.places import PLACES
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import extract, vocabulary
 from training.embedder.batching import batches
-from training.embedder.comparing import hybrid
+from training.embedder.comparing import by_words, hybrid
 from training.embedder.extract import place_of
-from training.embedder.measuring import score
+from training.embedder.measuring import Asked, score
 from training.embedder.packages import Package
 from training.embedder.pairs import Pair
 from training.embedder.preparing import BARE, KINDS, Once, Training, as_training, chosen, loaded, of_packages, saved
@@ -188,11 +188,22 @@ def test_a_layer_that_whole_numbers_cannot_stand_for_is_refused() -> None:
     as_file(_learned()._replace(bias=np.full(24, -1e3, np.float32)), WORDS, {})
 
 
-def test_a_hybrid_is_each_by_its_own_spread() -> None:
-    words, meaning = np.asarray([[9.0, 0, 0, 0]], np.float32), np.asarray([[0.1, 0.3, 0.2, 0.0]], np.float32)
-    assert hybrid(words, meaning)[0].argsort()[::-1].tolist() == [1, 2, 0, 3]
-    assert np.allclose(hybrid(words * 7 + 1, meaning * 3 - 1), hybrid(words, meaning), atol=1e-5)
-    assert np.allclose(hybrid(np.zeros_like(words), meaning)[0].argsort(), meaning[0].argsort())
+def test_words_are_told_as_a_share_of_all_that_could_be_said() -> None:
+    asked = Asked("x", ["parse door", "nowhere"], ["door parse", "door", "window"])
+    shares = by_words(asked)
+    assert (shares[0] < 1.0).all()
+    assert shares[0, 0] > shares[0, 1] > shares[0, 2] == 0.0
+    assert (shares[1] == 0.0).all()
+    # What only says the words, and says them for ever, has all of it.
+    [[most]] = by_words(Asked("x", ["door"], ["door " * 4_000]))
+    assert 0.3 < most < 1.0
+
+
+def test_a_hybrid_follows_the_words_as_far_as_they_are_there() -> None:
+    meaning = np.asarray([[0.1, 0.3, 0.2, 0.0]], np.float32)
+    few, many = np.asarray([[0.1, 0, 0.05, 0]], np.float32), np.asarray([[0.9, 0, 0, 0]], np.float32)
+    assert hybrid(few, meaning)[0].argmax() == 1
+    assert hybrid(many, meaning)[0].argmax() == 0
 
 
 def test_another_model_is_called_otherwise() -> None:
