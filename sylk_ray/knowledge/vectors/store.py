@@ -1,4 +1,4 @@
-"""What every vector store does. ``tests/conformance/test_vectors.py`` holds each implementation to it."""
+"""What every vector store does. ``tests/conformance/vectors`` holds each implementation to it."""
 
 from __future__ import annotations
 
