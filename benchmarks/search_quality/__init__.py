@@ -6,4 +6,6 @@ prints a table. ``questions.tsv`` has further ones, written by hand for reposito
 the first ones some are to develop with, and a good half was kept for the end (``--only "hand, kept"``). Of repositories
 that came later some have shown what was mended then (``--only "hand, seen"``); with the others nothing was developed
 (``--only "hand, fresh"``).
+
+``python -m benchmarks.search_quality.recalling REPOSITORY ...`` asks for what was done before.
 """

@@ -3,7 +3,7 @@
     python -m benchmarks.search_quality.recalling REPOSITORY ...
 
 Each repository's commits that tell something are remembered as sessions' work is, and recalled through the product. A
-first line is in no memory, so that it has to be found by its words and by what it means.
+first line is in no memory, whatever a merge has repeated, so it has to be found by its words and by what it means.
 """
 
 from __future__ import annotations
@@ -29,10 +29,17 @@ MOST, ASKED = 600, 150
 """Commits of a repository that are remembered, and asked for."""
 SHORTEST, FEWEST = 15, 60
 """Words of a message below its first line, and such commits of a repository, at least."""
+LONGEST = 3_000
+"""Characters of a message that are remembered."""
 LOOKED_AT = 4_000
 SEED = 20
 _TRAILER = re.compile(r"(?m)^\s*(?:[\w-]+-by:|Change-Id|PiperOrigin|git-svn|Reviewed).*\n?")
 _NUMBER = re.compile(r"\s*\(#\d+\)")
+
+
+def squeezed(text: str) -> str:
+    """Its letters and digits, in small letters."""
+    return re.sub(r"[\W_]+", "", text.lower())
 
 
 class Commit(NamedTuple):
@@ -42,16 +49,22 @@ class Commit(NamedTuple):
     body: str
 
 
-def commits_of(repository: Path) -> list[Commit]:
-    """Those that say something, each subject and each beginning once."""
+def log_of(repository: Path) -> str:
+    """The messages of its last commits, each with a null after it, its first line with a 1."""
     command = ["git", "-C", str(repository), "log", "--no-merges", f"-n{LOOKED_AT}", "--format=%s%x01%b%x00"]
-    log = subprocess.run(command, check=True, capture_output=True, text=True, errors="replace").stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, errors="replace").stdout
+
+
+def commits_in(log: str) -> list[Commit]:
+    """Those that say something beside their first line; each first line and each beginning once."""
     found: dict[str, Commit] = {}
     for message in log.split("\0"):
         subject, _, body = message.strip().partition("\1")
-        commit = Commit(_NUMBER.sub("", subject).strip(), _TRAILER.sub("", body).strip()[:3_000])
-        if len(commit.body.split()) >= SHORTEST and len(commit.subject.split()) >= 3:
-            found.setdefault(commit.body[:60], commit)
+        subject = _NUMBER.sub("", subject).strip()
+        lines = _TRAILER.sub("", body).split("\n")
+        said = "\n".join(line for line in lines if squeezed(subject) not in squeezed(line)).strip()[:LONGEST]
+        if len(said.split()) >= SHORTEST and len(subject.split()) >= 3:
+            found.setdefault(said[:60], Commit(subject, said))
     return list({commit.subject: commit for commit in found.values()}.values())
 
 
@@ -88,8 +101,12 @@ def main() -> int:
     parser.add_argument("repositories", type=Path, nargs="+", help="git repositories whose messages tell something")
     every: list[dict[str, Score]] = []
     with tempfile.TemporaryDirectory() as work, KnowledgeBase(Path(work)) as base:
-        for repository in parser.parse_args().repositories:
-            commits = commits_of(repository)
+        for repository in dict.fromkeys(path.resolve() for path in parser.parse_args().repositories):
+            try:
+                commits = commits_in(log_of(repository))
+            except (OSError, subprocess.CalledProcessError) as problem:
+                print(f"{repository}: its commits cannot be read: {problem}", file=sys.stderr)
+                continue
             if len(commits) < FEWEST:
                 print(f"{repository}: only {len(commits)} commits that say something", file=sys.stderr)
                 continue

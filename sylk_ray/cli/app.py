@@ -14,7 +14,7 @@ import typer
 
 from sylk_ray import __version__
 from sylk_ray.cli.commands import add_commands, wanted_by
-from sylk_ray.cli.shell import Home, Json, Shell, error_document
+from sylk_ray.cli.shell import Home, Json, error_document
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home
 
@@ -62,18 +62,6 @@ def _defaults(command: object, given: dict[str, Any]) -> dict[str, Any]:
     return {name: _defaults(each, given) for name, each in beneath.items()} or given
 
 
-def _show_version(home: Home = None, json: Json = False) -> None:
-    """Print the version of sylk, and of what it stands on."""
-    import platform
-    from importlib.metadata import version
-
-    shell = Shell(home, json)
-    told = {"sylk": __version__, "python": platform.python_version(), "ray": version("ray")}
-    shell.document(told)
-    if not json:
-        shell.say("  ".join(f"{name} {number}" for name, number in told.items()))
-
-
 def app_for(arguments: Sequence[str]) -> typer.Typer:
     """The commands that a command line can mean."""
     app = typer.Typer(
@@ -86,7 +74,6 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         help=_HELP,
     )
     app.callback()(_sylk)
-    app.command("version")(_show_version)
     add_commands(app, wanted_by(arguments))
     return app
 
@@ -109,11 +96,8 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.close()
         return 1
     except Exception as problem:
-        if type(problem).__name__ == "NoArgsIsHelpError" and not wants_json:
-            print(getattr(problem, "format_message")(), file=sys.stderr)  # noqa: B009
-            return UsageWrong.exit_code
         if hasattr(problem, "format_message"):  # typer's usage errors, whose base is not the same in all its versions
-            return _report(_usage_of(problem), wants_json)
+            return _misused(problem, wants_json)
         return _report(_logged(problem, arguments), wants_json)
 
 
@@ -129,11 +113,17 @@ def _report(error: SylkError, wants_json: bool) -> int:
     return error.exit_code
 
 
-def _usage_of(problem: Exception) -> UsageWrong:
+def _misused(problem: Exception, wants_json: bool) -> int:
+    """Of a usage error of typer's. That no command was given is one too, whose message is the help."""
+    message: str = getattr(problem, "format_message")().rstrip(".")  # noqa: B009
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        if not wants_json:
+            print(message, file=sys.stderr)
+            return UsageWrong.exit_code
+        message = "missing command"
     context = getattr(problem, "ctx", None)
     command = context.command_path if context is not None else "sylk"
-    message: str = getattr(problem, "format_message")().rstrip(".")  # noqa: B009
-    return UsageWrong(message[:1].lower() + message[1:], hint=f"see `{command} --help`")
+    return _report(UsageWrong(message[:1].lower() + message[1:], hint=f"see `{command} --help`"), wants_json)
 
 
 def _logged(problem: Exception, arguments: Sequence[str]) -> Unforeseen:

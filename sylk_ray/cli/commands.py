@@ -8,6 +8,7 @@ from importlib import import_module
 import typer
 
 COMMANDS: Mapping[str, str] = {
+    "version": "version:version",
     "up": "up:up",
     "down": "up:down",
     "status": "status:status",

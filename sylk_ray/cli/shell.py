@@ -45,8 +45,8 @@ class Shell:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person sees the lines as they come, in colours."""
-        return self._stream().isatty()
+        """Whether a person sees the lines, or colours are wanted all the same (``FORCE_COLOR``)."""
+        return self._stream().isatty() or bool(os.environ.get("FORCE_COLOR"))
 
     def say(self, *lines: str) -> None:
         """Lines that are the answer."""

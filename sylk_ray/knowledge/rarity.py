@@ -9,12 +9,13 @@ word's inverse document frequency times the word's weight in that document.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import islice
 
 import numpy as np
 
 from sylk_ray.knowledge.embedding import Rarity
-from sylk_ray.knowledge.lexical import dimensions_of
+from sylk_ray.knowledge.lexical import K1, dimensions_of
 from sylk_ray.knowledge.vectors import Point, Query, Sparse, VectorStore
 from sylk_ray.knowledge.words import identifiers
 
@@ -28,21 +29,41 @@ def rarity(store: VectorStore, scope: str, text: str) -> Rarity | None:
     dimensions = dict(islice(every.items(), MOST))
     if not dimensions:
         return None
-    one = np.ones(1, np.float32)
-    queries = [Query(sparse=Sparse(np.asarray([each], np.uint32), one), k=1) for each in dimensions.values()]
-    best = [hits[0] if hits else None for hits in store.search_many(scope, queries)]
-    if not any(best):
+    rare = _rare(store, scope, dimensions.values())
+    if all(map(math.isinf, rare.values())):
         return None
     documents = store.count(scope)
+    most = _most(documents)
+    found = ((part, rare.get(dimension)) for part, dimension in dimensions.items())
+    return Rarity({part: min(each, most) for part, each in found if each is not None}, documents)
+
+
+def most_said(store: VectorStore, scope: str, words: Sparse) -> float:
+    """What BM25 gives any document of a scope less than, however often it says these words: how rare each is, times
+    ``K1 + 1``. Those that are nowhere count as the rarest."""
+    most = _most(store.count(scope))
+    return (K1 + 1) * sum(min(each, most) for each in _rare(store, scope, words.indices[:MOST].tolist()).values())
+
+
+def _most(documents: int) -> float:
+    """The inverse document frequency of a word that is in none of them."""
+    return math.log(2 * documents + 2)
+
+
+def _rare(store: VectorStore, scope: str, dimensions: Iterable[int]) -> dict[int, float]:
+    """The inverse document frequency of each word, infinite where it is nowhere. Of what was changed between the two
+    questions it is not known."""
+    asked, one = list(dimensions), np.ones(1, np.float32)
+    queries = [Query(sparse=Sparse(np.asarray([each], np.uint32), one), k=1) for each in asked]
+    best = [hits[0] if hits else None for hits in store.search_many(scope, queries)]
     points = {point.key: point for point in store.get(scope, {hit.key for hit in best if hit})}
-    found: dict[str, float] = {}
-    for (part, dimension), hit in zip(dimensions.items(), best, strict=True):
+    found: dict[int, float] = {}
+    for dimension, hit in zip(asked, best, strict=True):
         if hit is None:
-            found[part] = math.log(2 * documents + 2)
-        # What was changed between the two questions is not known.
+            found[dimension] = math.inf
         elif (weight := _weight(points.get(hit.key), dimension)) > 0 and hit.score > 0:
-            found[part] = hit.score / weight
-    return Rarity(found, documents)
+            found[dimension] = hit.score / weight
+    return found
 
 
 def _weight(point: Point | None, dimension: int) -> float:

@@ -23,7 +23,7 @@ from sylk_ray.knowledge.graph import Graph
 from sylk_ray.knowledge.guarding import Guards
 from sylk_ray.knowledge.lexical import query_vector
 from sylk_ray.knowledge.model import Domain, Edge, Node
-from sylk_ray.knowledge.rarity import rarity
+from sylk_ray.knowledge.rarity import most_said, rarity
 from sylk_ray.knowledge.vectors import Equals, Hit, Query, VectorStore
 
 Nodes = Callable[[Iterable[int]], dict[int, Node]]
@@ -156,6 +156,14 @@ class Seeker:
         found = self._collections.of(domain).search_many(scope, queries) if queries else []
         by_words, by_meaning = (found[0], found[1:]) if words else ([], found)
         return by_words, [hit for hits in by_meaning for hit in hits]
+
+    def most_said(self, text: str, *, domain: Domain, scope: str) -> float:
+        """What a node's score by words stays below, whatever it says; 0 for a question without words."""
+        words = query_vector(text)
+        if words is None:
+            return 0.0
+        self.searched += 1
+        return most_said(self._collections.of(domain), scope, words)
 
     def _asked(self, model: Embedder, text: str, domain: Domain, scope: str | None) -> Vectors:
         """A question as a vector; by the built-in model, as it is meant in a scope, where that alone is searched.

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.search_quality import fetching, questions
 from benchmarks.search_quality.asked import Place, Question
 from benchmarks.search_quality.questions import Tree, first_sentence, tree_of
+from benchmarks.search_quality.recalling import Commit, commits_in
 from benchmarks.search_quality.scoring import of_definitions, of_files, of_hits
 from benchmarks.search_quality.searchers import Bm25, Grep
 
@@ -170,3 +171,14 @@ def test_a_good_half_of_the_first_questions_by_hand_is_kept_and_later_repositori
     assert asked["hand, fresh"] >= 100
     for name, parts in parts_of.items():
         assert parts.keys() <= {"hand, developed", "hand, kept"} or len(parts) == 1, name
+
+
+def test_what_a_commit_says_is_asked_for_by_its_first_line_and_does_not_have_it() -> None:
+    told = "The queue was read before it was locked, so two workers could take the same job at the same time."
+    messages = [
+        f"Lock the queue first (#12)\1* Lock the queue first (#12)\n\n{told}\n\nCo-authored-by: A <a@b.c>",
+        f"Lock the queue again\1{told}",
+        "Release the lock\1Short.",
+        f"Typo\1{told[4:]}",
+    ]
+    assert commits_in("\0\n".join(messages)) == [Commit("Lock the queue first", told)]

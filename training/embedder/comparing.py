@@ -19,7 +19,7 @@ from training.embedder.packages import Package
 
 Similar = npt.NDArray[np.float32]
 WORDS = 0.3
-"""What saying all the words counts beside a cosine of 1, in a hybrid of single documents."""
+"""What saying all the words without end counts beside a cosine of 1, in a hybrid of single documents."""
 
 
 def ways(model: Path) -> dict[str, Callable[[Asked], Similar]]:
@@ -47,7 +47,8 @@ def compared(packages: Sequence[Package], cache: Path, model: Path) -> str:
 
 
 def by_words(asked: Asked) -> Similar:
-    """BM25, [questions, documents], as shares of what a document that said nothing but the words would have."""
+    """BM25, [questions, documents], as shares of what a document would have that said all of a question's words without
+    end. Words that no document has are part of that."""
     documents = [document_vector(text) for text in asked.documents]
     holding: dict[int, list[tuple[int, float]]] = {}
     for number, vector in enumerate(documents):
@@ -63,7 +64,7 @@ def by_words(asked: Asked) -> Similar:
             most += rarity * (K1 + 1)
             for number, weight in found:
                 row[number] += rarity * weight
-        row /= max(most, 1.0)
+        row /= most or 1.0
     return similar
 
 

@@ -13,7 +13,7 @@ from sylk_ray.cli.commands import COMMANDS, wanted_by
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     lines = capsys.readouterr().out.split("Commands:")[1].splitlines()
-    assert {line.split()[0] for line in lines if line[2:3].strip()} == {"version", *COMMANDS}
+    assert {line.split()[0] for line in lines if line[2:3].strip()} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -38,6 +38,14 @@ def test_all_are_loaded_where_the_first_word_is_none(arguments: list[str], wante
 def test_one_that_is_misspelt_is_compared_with_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serach", "x", "--json"]) == 2
     assert "search" in json.loads(capsys.readouterr().out)["error"]["message"]
+
+
+@pytest.mark.parametrize("arguments", [["--json"], ["--json", "plan"], ["plan", "--json"]])
+def test_programs_are_told_that_a_command_is_missing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["code"], error["exit_code"]) == ("usage", 2)
+    assert len(error["message"]) < 80
 
 
 @pytest.mark.parametrize("arguments", [[], ["plan"]])

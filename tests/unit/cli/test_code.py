@@ -55,6 +55,15 @@ def test_what_is_nowhere_is_said_to_be_nowhere(sylk: Sylk, repo: Path) -> None:
     assert (code, output.startswith("nothing found")) == (0, True)
 
 
+def test_colours_are_for_terminals_and_for_who_wants_them(
+    sylk: Sylk, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("search", "hash a password", "--repo", repo, "-k", 1)
+    assert "\x1b[" not in sylk(*asked)[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in sylk(*asked)[1]
+
+
 def test_people_see_where_why_and_the_lines(sylk: Sylk, repo: Path) -> None:
     code, output, errors = sylk("search", "hash a password", "--repo", repo, "-k", 1)
     assert code == 0, errors

@@ -64,16 +64,30 @@ def test_what_has_no_word_of_the_question_is_not_told_however_near_it_is(ask):
 
 def test_all_of_the_words_count_more_than_one_of_them_that_means_a_little_more():
     by_words = [Hit(1, 12.0), Hit(2, 3.0), Hit(3, 2.9)]
-    assert fused(by_words, [Hit(2, 0.42), Hit(9, 0.41), Hit(1, 0.40), Hit(3, 0.1)]) == [1, 2, 3]
-    assert fused(by_words, [Hit(2, 0.95), Hit(1, 0.40), Hit(3, 0.1)]) == [2, 1, 3]
+    assert fused(by_words, [Hit(2, 0.42), Hit(9, 0.41), Hit(1, 0.40), Hit(3, 0.1)], 20.0) == [1, 2, 3]
+    assert fused(by_words, [Hit(2, 0.95), Hit(1, -0.1), Hit(3, 0.1)], 20.0) == [2, 1, 3]
 
 
 def test_what_is_not_among_the_nearest_is_as_near_as_the_last_of_them():
     by_words = [Hit(1, 4.0), Hit(2, 3.9)]
-    assert fused(by_words, [Hit(8, 0.6), Hit(2, 0.55)]) == [1, 2]
-    assert fused(by_words, [Hit(2, 0.6), Hit(8, 0.5)]) == [2, 1]
-    assert fused(by_words, []) == [1, 2]
-    assert fused([], [Hit(1, 0.5)]) == []
+    assert fused(by_words, [Hit(8, 0.6), Hit(2, 0.55)], 20.0) == [1, 2]
+    assert fused(by_words, [Hit(2, 0.6), Hit(8, 0.5)], 20.0) == [2, 1]
+    assert fused(by_words, [], 20.0) == [1, 2]
+    assert fused([], [Hit(1, 0.5)], 0.0) == []
+
+
+def test_a_word_that_all_have_does_not_come_before_what_is_meant(ask):
+    common = [memory(number, f"task {word}", f"task {word}") for number, word in enumerate(["list", "ids", "tags"])]
+    meant = memory(9, "", "A login checks the user's password and credentials before a task of theirs is begun.")
+    ask(of.Remember(root=HERE, memories=[*common, meant]))
+    found = ask(of.Recall(query="authentication of a task", root=HERE, k=1))
+    assert [each.id for each in found.memories] == [meant.id]
+
+
+def test_a_name_in_backquotes_need_not_be_there_and_one_in_quotes_must(ask):
+    ask(of.Remember(root=HERE, memories=[RETRY]))
+    assert ask(of.Recall(query="why are uploads in `RetryUploader` tried again?", root=HERE)).memories == [RETRY]
+    assert ask(of.Recall(query='why are uploads in "RetryUploader" tried again?', root=HERE)).memories == []
 
 
 def test_the_same_again_takes_its_place_and_is_no_news(ask):

@@ -12,9 +12,9 @@ from sylk_ray.knowledge import Domain, KnowledgeBase, Node, NodeType
 from sylk_ray.knowledge.embedding import StaticEmbedder
 from sylk_ray.knowledge.embedding.embedder import Vectors
 from sylk_ray.knowledge.encoding import meaning_of
-from sylk_ray.knowledge.lexical import document_vector
-from sylk_ray.knowledge.rarity import MOST, rarity
-from sylk_ray.knowledge.vectors import Point, VectorSpace, VectorStore, open_vectors
+from sylk_ray.knowledge.lexical import K1, document_vector, query_vector
+from sylk_ray.knowledge.rarity import MOST, most_said, rarity
+from sylk_ray.knowledge.vectors import Point, Query, VectorSpace, VectorStore, open_vectors
 
 SCOPE = "/repo"
 
@@ -85,9 +85,19 @@ def test_of_what_is_changed_meanwhile_nothing_is_known(store: VectorStore, monke
     assert found is not None
     assert set(found.of) == {"task"}
     monkeypatch.setattr(store, "get", lambda scope, keys: [])
-    gone = rarity(store, SCOPE, "something task")
-    assert gone is not None
-    assert gone.of == {}
+    assert rarity(store, SCOPE, "something task") is None
+
+
+def test_no_document_says_the_most(store: VectorStore) -> None:
+    words = query_vector("luigi runs nobody")
+    assert words is not None
+    most = most_said(store, SCOPE, words)
+    assert most == pytest.approx((K1 + 1) * (_of(9) + _of(1) + _of(0)), rel=1e-5)
+    for_ever = document_vector("luigi runs nobody " * 4_000)
+    store.upsert(SCOPE, [Point(key=99, sparse=for_ever)])
+    [best] = store.search(SCOPE, Query(sparse=words, k=1))
+    assert 0.98 * most_said(store, SCOPE, words) < best.score < most_said(store, SCOPE, words)
+    assert most_said(store, "/elsewhere", words) > 0
 
 
 def _node(name: str, text: str, scope: str) -> Node:
