@@ -20,7 +20,7 @@ from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable
 from sylk_ray.knowledge.embedding.places import PLACES
 
 SHIPPED = Path(__file__).with_name("sylk-code.safetensors")
-NAME = "sylk-code-256/c84eddee947b"
+NAME = "sylk-code-256/cf454b2ed784"
 """Of the shipped file, as ``name_of`` says; kept here, so that nobody has to read all of it for that."""
 DIMENSIONS = 256
 LARGEST_WEIGHT, LARGEST_PLACE = 1 << 20, 1 << 8
