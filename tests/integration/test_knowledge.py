@@ -173,12 +173,13 @@ async def test_the_gates_numbers_are_on_the_prometheus_endpoint(codebase, root):
     import ray
 
     await codebase.ask("Index", root=root)
-    # A filter takes one key in 256 for another, so of a few words one may be let through. The first are asked of the
-    # owner, whose numbers these are; once it has a lease, whoever asks says no for itself.
+    # A filter takes one key in 256 for another, so of a few words one may be let through. The first is asked of the
+    # owner, whose numbers these are; once it has a lease, on a busy machine before the second, whoever asks says no for
+    # itself.
     for last in "abcde":
         assert (await codebase.ask("Search", query=f"zyxwvut{last}", root=root))["status"] == "no_matches"
     noes = (await codebase.ask("Stats"))["gate"]["code.noes"]
-    assert noes >= 3
+    assert noes >= 1
     port = ray.nodes()[0]["MetricsExportPort"]
 
     async def scrape() -> list[str]:
