@@ -24,6 +24,7 @@ from sylk_ray.codebase.remembering import Memories
 from sylk_ray.codebase.requests import Memory, Recall, Remember
 from sylk_ray.knowledge import Domain, KnowledgeBase
 from sylk_ray.knowledge.finding import Found
+from training.embedder.pairs import squeezed
 
 MOST, ASKED = 600, 150
 """Commits of a repository that are remembered, and asked for."""
@@ -35,11 +36,6 @@ LOOKED_AT = 4_000
 SEED = 20
 _TRAILER = re.compile(r"(?m)^\s*(?:[\w-]+-by:|Change-Id|PiperOrigin|git-svn|Reviewed).*\n?")
 _NUMBER = re.compile(r"\s*\(#\d+\)")
-
-
-def squeezed(text: str) -> str:
-    """Its letters and digits, in small letters."""
-    return re.sub(r"[\W_]+", "", text.lower())
 
 
 class Commit(NamedTuple):
@@ -61,8 +57,8 @@ def commits_in(log: str) -> list[Commit]:
     for message in log.split("\0"):
         subject, _, body = message.strip().partition("\1")
         subject = _NUMBER.sub("", subject).strip()
-        lines = _TRAILER.sub("", body).split("\n")
-        said = "\n".join(line for line in lines if squeezed(subject) not in squeezed(line)).strip()[:LONGEST]
+        bare, lines = squeezed(subject), _TRAILER.sub("", body).split("\n")
+        said = "\n".join(line for line in lines if bare not in squeezed(line)).strip()[:LONGEST]
         if len(said.split()) >= SHORTEST and len(subject.split()) >= 3:
             found.setdefault(said[:60], Commit(subject, said))
     return list({commit.subject: commit for commit in found.values()}.values())

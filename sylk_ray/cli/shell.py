@@ -39,10 +39,6 @@ class Shell:
         # What the command starts, and the settings that it reads, must mean the same directory.
         os.environ["SYLK_HOME"] = str(self.home)
 
-    def console(self) -> Console:
-        """Where lines and tables for people go."""
-        return make_console(stderr=self.json)
-
     @property
     def is_terminal(self) -> bool:
         """Whether a person sees the lines, or colours are wanted all the same (``FORCE_COLOR``)."""
@@ -59,7 +55,7 @@ class Shell:
 
     def show(self, thing: RenderableType) -> None:
         """A table, for people."""
-        self.console().print(thing)
+        make_console(stderr=self.json).print(thing)
 
     def document(self, value: object) -> None:
         """The answer for programs; nothing when a person asked."""

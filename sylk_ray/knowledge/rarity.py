@@ -14,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from sylk_ray.knowledge.embedding import Rarity
+from sylk_ray.knowledge.embedding.embedder import Rarity, rarest
 from sylk_ray.knowledge.lexical import K1, dimensions_of
 from sylk_ray.knowledge.vectors import Point, Query, Sparse, VectorStore
 from sylk_ray.knowledge.words import identifiers
@@ -33,7 +33,7 @@ def rarity(store: VectorStore, scope: str, text: str) -> Rarity | None:
     if all(map(math.isinf, rare.values())):
         return None
     documents = store.count(scope)
-    most = _most(documents)
+    most = rarest(documents)
     found = ((part, rare.get(dimension)) for part, dimension in dimensions.items())
     return Rarity({part: min(each, most) for part, each in found if each is not None}, documents)
 
@@ -41,13 +41,8 @@ def rarity(store: VectorStore, scope: str, text: str) -> Rarity | None:
 def most_said(store: VectorStore, scope: str, words: Sparse) -> float:
     """What BM25 gives any document of a scope less than, however often it says these words: how rare each is, times
     ``K1 + 1``. Those that are nowhere count as the rarest."""
-    most = _most(store.count(scope))
+    most = rarest(store.count(scope))
     return (K1 + 1) * sum(min(each, most) for each in _rare(store, scope, words.indices[:MOST].tolist()).values())
-
-
-def _most(documents: int) -> float:
-    """The inverse document frequency of a word that is in none of them."""
-    return math.log(2 * documents + 2)
 
 
 def _rare(store: VectorStore, scope: str, dimensions: Iterable[int]) -> dict[int, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -26,6 +27,11 @@ class Rarity(NamedTuple):
     """Of parts of a question's identifiers (``words.pieces``), above 0. Others are taken for as rare as in general."""
     documents: int
     """How many there are: of few, little is said by it."""
+
+
+def rarest(documents: int) -> float:
+    """The inverse document frequency of a word that none of so many documents has."""
+    return math.log(2 * documents + 2)
 
 
 class Embedder(Protocol):

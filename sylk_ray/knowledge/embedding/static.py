@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sylk_ray.knowledge.embedding.embedder import Rarity, Vectors, to_units
+from sylk_ray.knowledge.embedding.embedder import Rarity, Vectors, rarest, to_units
 from sylk_ray.knowledge.embedding.layer import Layer, to_unit
 from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, USUAL_UNIT, ModelFile, name_of, open_model
 from sylk_ray.knowledge.embedding.places import place_of
@@ -117,7 +117,7 @@ class StaticEmbedder:
     def _here(self, rarity: Rarity, rows: Numbers) -> Numbers:
         """What each of these rows counts where it is so rare, in [1, RAREST]; of a row that several parts have, the
         most."""
-        most = math.log(2 * rarity.documents + 2)
+        most = rarest(rarity.documents)
         power = POWER * rarity.documents / (rarity.documents + FEW)
         of_row: dict[int, float] = {}
         for part, rare in rarity.of.items():
