@@ -102,24 +102,25 @@ class _Parts:
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = sorted(parts, key=lambda part: part.start_line)
 
-    def titles(self, numbers: Sequence[int]) -> list[tuple[str, Sequence[int]]]:
+    def titles(self, numbers: range) -> list[tuple[str, range]]:
         """The lines of a run by the part they are in, those of none before the next one's."""
-        found: list[tuple[str, Sequence[int]]] = []
-        remaining = numbers
+        found: list[tuple[str, range]] = []
+        at, end = numbers.start, numbers.stop
         for part in self._parts:
-            inside = [n for n in remaining if part.start_line <= n + 1 <= part.end_line]
-            if inside:
-                before = [n for n in remaining if n < inside[0]]
-                if before:
-                    found.append(("", before))
-                found.append((part.title, inside))
-                remaining = [n for n in remaining if n > inside[-1]]
-        if remaining:
-            found.append(("", remaining))
+            if part.start_line > end:
+                break
+            first, after = max(part.start_line - 1, at), min(part.end_line, end)
+            if first < after:
+                if at < first:
+                    found.append(("", range(at, first)))
+                found.append((part.title, range(first, after)))
+                at = after
+        if at < end:
+            found.append(("", range(at, end)))
         return found
 
 
-def _between(lines: Sequence[str], numbers: Sequence[int], parts: _Parts) -> list[Chunk]:
+def _between(lines: Sequence[str], numbers: range, parts: _Parts) -> list[Chunk]:
     chunks: list[Chunk] = []
     for title, some in parts.titles(numbers):
         for start in range(0, len(some), LONGEST):
