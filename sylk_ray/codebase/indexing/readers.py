@@ -23,6 +23,7 @@ from typing import IO
 
 import msgspec
 
+from sylk_ray.codebase.indexing.collecting import without_collector
 from sylk_ray.codebase.indexing.nodes import FileNodes, nodes_of
 from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.texts import text_at
@@ -185,7 +186,8 @@ class _Reader:
             process.wait()
             self._process = None
             return None
-        return _decode_files(answer)
+        with without_collector():
+            return _decode_files(answer)
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:

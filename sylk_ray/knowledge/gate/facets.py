@@ -91,12 +91,20 @@ class Facets:
         """Those that a node has, and one that all have."""
         return {facet for facet in {*self._bitmaps, *self._encoded} if self.of(facet)}
 
-    def add(self, node: int, facets: Iterable[Facet]) -> None:
-        """It keeps what it had before."""
-        for facet in (_ALL, *facets):
+    def add(self, nodes: Iterable[tuple[int, Iterable[Facet]]]) -> None:
+        """Each keeps what it had before."""
+        members: dict[Facet, list[int]] = {_ALL: []}
+        for node, facets in nodes:
+            members[_ALL].append(node)
+            for facet in facets:
+                if facet in members:
+                    members[facet].append(node)
+                else:
+                    members[facet] = [node]
+        for facet, some in members.items():
             if facet in self._encoded and facet not in self._bitmaps:
                 self.of(facet)
-            self._bitmaps.setdefault(facet, BitMap64()).add(node)
+            self._bitmaps.setdefault(facet, BitMap64()).update(some)
 
     def remove(self, nodes: Iterable[int]) -> None:
         """From everything."""
@@ -112,8 +120,7 @@ class Facets:
         for facet in {*self._bitmaps, *self._encoded}:
             merged._bitmaps[facet] = self.of(facet).copy()
         merged.remove(last)
-        for node, facets in last.items():
-            merged.add(node, facets)
+        merged.add(last.items())
         return merged
 
     def encode(self) -> bytes:

@@ -49,8 +49,7 @@ class View:
         if delta.version != self.version + 1:
             return False
         self._added.update(delta.each_key())
-        for node, facets in delta.nodes:
-            self._facets.add(node, facets)
+        self._facets.add(delta.nodes)
         self.deltas.append(delta)
         self.version = delta.version
         return True

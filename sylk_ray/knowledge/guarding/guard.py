@@ -224,6 +224,5 @@ def _collected(pieces: Pieces) -> tuple[Keys, Facets]:
     facets = Facets()
     for some, nodes in pieces:
         keys |= some
-        for node, its in nodes:
-            facets.add(node, its)
+        facets.add(nodes)
     return np.fromiter(keys, dtype=np.uint64, count=len(keys)), facets

@@ -38,8 +38,7 @@ nodes = st.dictionaries(st.integers(1, 8), payloads, max_size=6)
 
 def facets(of: dict[int, dict]) -> Facets:
     made = Facets()
-    for node, payload in of.items():
-        made.add(node, facets_of("r", payload))
+    made.add((node, facets_of("r", payload)) for node, payload in of.items())
     return made
 
 

@@ -18,7 +18,7 @@ keys = st.sets(st.integers(0, 2**64 - 1), max_size=50)
 
 def facets() -> Facets:
     made = Facets()
-    made.add(2**40, facets_of("/r", {"path": "src/größe.py", "language": "python"}))
+    made.add([(2**40, facets_of("/r", {"path": "src/größe.py", "language": "python"}))])
     return made
 
 
