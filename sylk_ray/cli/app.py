@@ -103,7 +103,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(error: SylkError, wants_json: bool) -> int:
     if wants_json:
-        print(json.dumps(error_document(error), indent=2, ensure_ascii=False), flush=True)
+        try:
+            print(json.dumps(error_document(error), indent=2, ensure_ascii=False), flush=True)
+        except OSError as unwritable:
+            print(f"error: {error.message}; nor can it be written as JSON: {unwritable.strerror}", file=sys.stderr)
     else:
         # The problems of a job file each begin with file:line:column, where editors look for it.
         prefix = "" if error.code == "job_problems" else "error: "

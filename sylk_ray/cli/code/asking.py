@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Generator
@@ -95,6 +96,8 @@ def asking(shell: Shell) -> Generator[Asking]:
     """Open the knowledge of the state directory, or reach who owns it; other commands are answered meanwhile."""
     from sylk_ray.codebase.serving import open_codebase
 
+    # numpy's matrix products are small here, and threads for them would only wait, each with a processor.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with open_codebase(shell.home, serve=True) as codebase:
         yield Asking(shell, codebase)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,6 +56,9 @@ def index(
         root = path.expanduser().absolute()
     else:
         root = root_of(explain.absolute().parent if explain and path == Path() and explain.parent.is_dir() else path)
+    if not watch:
+        # What an indexing makes holds no cycles, and goes with the process.
+        gc.disable()
     with asking(shell) as code:
         if explain is not None:
             # Links above it are followed; a link itself is what is explained.

@@ -19,17 +19,17 @@ from sylk_ray.codebase.roles import Role
 from sylk_ray.knowledge.model import NodeType
 from sylk_ray.knowledge.words import words
 
-WORDS, MEANING = 0.75, 0.9
-"""What the best file by words, and by meaning, is given. These, ``WHOLE`` and ``NEIGHBOURS`` were chosen together, by
-questions by hand about repositories that were left out in turn; a quarter more or less of each is nearly as good."""
+WORDS, MEANING = 0.6, 0.75
+"""What the best file by words, and by meaning, is given. These and those down to ``NEIGHBOURS`` were chosen together,
+by questions by hand about repositories that were left out in turn; a quarter more or less of each is nearly as good."""
 FALLING = (1.0, 0.3, 0.1)
 """What a file's best, second and third chunk count."""
 BY_WORDS = 0.01
 """What BM25 counts beside a cosine where chunks of one file are compared: with less, one whose documentation says just
 what is asked comes too late; with more, one without any, as its neighbours mostly have the same words."""
-WHOLE = 0.8
+WHOLE = 0.9
 """What the file is given that as a whole means most nearly what is asked."""
-IN_PATH, IN_CHUNK = 0.25, 0.3
+IN_PATH, IN_CHUNK = 0.3, 0.5
 """What it is given in whose path, and in whose best chunk, each word of the question has one that means the same."""
 NEIGHBOURS = 0.8
 """What a file is given that uses, or is used by, the best one."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -286,3 +288,38 @@ def test_quick_commands_import_nothing_slow(home):
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"SYLK_HOME": str(home)}
     )
     assert done.stderr.strip() == "3 []"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("arguments", [("version",), ("version", "--json"), ("--help",)])
+def test_what_cannot_be_written_is_an_error(arguments, home):
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", "from sylk_ray.cli import main; main()", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "SYLK_HOME": str(home)},
+            check=False,
+        )
+    assert ended.returncode not in (0, 2, 3)
+    assert "No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_what_was_begun_is_ended_before_the_process_ends(home):
+    """It ends without taking apart what it made, but not before its threads, nor with anything unwritten."""
+    program = (
+        "import atexit, threading, time, sylk_ray.cli.app as app\n"
+        "def late():\n"
+        "    time.sleep(0.2)\n"
+        "    print('of a thread', end=' ')\n"
+        "def run(arguments):\n"
+        "    threading.Thread(target=late).start()\n"
+        "    atexit.register(print, 'at the end', end='')\n"
+        "    return 7\n"
+        "app.run = run\n"
+        "from sylk_ray.cli import main; main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (7, "of a thread at the end", "")
