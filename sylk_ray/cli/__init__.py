@@ -13,24 +13,26 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line and exit with its code."""
     import atexit
+    import contextlib
     import os
     import sys
 
     from sylk_ray.cli.app import run
 
-    code = 1
+    code: int | None = None
 
     def end() -> None:
         # Taking apart all that was made takes a tenth of a second after a search, and a quarter after an indexing.
-        try:
-            for stream in (sys.stdout, sys.stderr):
+        if code is None:
+            return
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError, KeyboardInterrupt):
                 if stream:  # None where it was closed from the start.
                     stream.flush()
-        except (OSError, ValueError):
-            return  # Python says what is the matter.
         os._exit(code)
 
-    # What is registered first is called last: threads have ended by then, and whatever else is to be done at the end.
+    # What is registered first is called last: after the threads that are waited for, and after what else is to be done
+    # at the end, but for what was registered before, as by coverage (whose option for this is ``patch = _exit``).
     atexit.register(end)
     code = run(sys.argv[1:])
     sys.exit(code)

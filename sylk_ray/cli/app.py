@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import signal
 import sys
 import time
@@ -80,6 +82,25 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code of a command line. Never raises, and never shows a traceback."""
+    try:
+        code = _outcome(arguments)
+        if sys.stdout:  # None where it was closed from the start.
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        _write_no_more()
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _write_no_more()
+        return 1
+    except OSError as problem:
+        _write_no_more()
+        print(f"error: the output cannot be written: {problem.strerror}", file=sys.stderr)
+        return 1
+    return code
+
+
+def _outcome(arguments: Sequence[str]) -> int:
+    """Raises KeyboardInterrupt, and OSError where standard output cannot be written to."""
     wants_json = "--json" in arguments
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -93,26 +114,33 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Exit as done:
         return done.exit_code
     except BrokenPipeError:
-        sys.stderr.close()
-        return 1
+        raise
     except Exception as problem:
         if hasattr(problem, "format_message"):  # typer's usage errors, whose base is not the same in all its versions
             return _misused(problem, wants_json)
         return _report(_logged(problem, arguments), wants_json)
 
 
+def _write_no_more() -> None:
+    """What waits for standard output is forgotten: nobody reads it, or it has no room."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _report(error: SylkError, wants_json: bool) -> int:
     if wants_json:
         try:
             print(json.dumps(error_document(error), indent=2, ensure_ascii=False), flush=True)
-        except OSError as unwritable:
-            print(f"error: {error.message}; nor can it be written as JSON: {unwritable.strerror}", file=sys.stderr)
-    else:
-        # The problems of a job file each begin with file:line:column, where editors look for it.
-        prefix = "" if error.code == "job_problems" else "error: "
-        print(f"{prefix}{error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
+            return error.exit_code
+        except BrokenPipeError:
+            raise
+        except OSError:
+            _write_no_more()
+    # The problems of a job file each begin with file:line:column, where editors look for it.
+    prefix = "" if error.code == "job_problems" else "error: "
+    print(f"{prefix}{error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"hint: {error.hint}", file=sys.stderr)
     return error.exit_code
 
 

@@ -96,7 +96,7 @@ def asking(shell: Shell) -> Generator[Asking]:
     """Open the knowledge of the state directory, or reach who owns it; other commands are answered meanwhile."""
     from sylk_ray.codebase.serving import open_codebase
 
-    # numpy's matrix products are small here, and threads for them would only wait, each with a processor.
+    # Matrix products are small here, and numpy's threads for them would spin while they wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with open_codebase(shell.home, serve=True) as codebase:
         yield Asking(shell, codebase)

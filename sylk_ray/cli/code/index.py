@@ -56,9 +56,6 @@ def index(
         root = path.expanduser().absolute()
     else:
         root = root_of(explain.absolute().parent if explain and path == Path() and explain.parent.is_dir() else path)
-    if not watch:
-        # What an indexing makes holds no cycles, and goes with the process.
-        gc.disable()
     with asking(shell) as code:
         if explain is not None:
             # Links above it are followed; a link itself is what is explained.
@@ -76,6 +73,9 @@ def index(
             if not json:
                 shell.say(f"{root}: forgotten, {gone.nodes} nodes")
             return
+        if not watch:
+            # What little of it would be collected goes with the process.
+            gc.disable()
         done = code.index(root)
         if not watch:
             shell.document(done)

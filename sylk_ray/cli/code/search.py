@@ -41,8 +41,9 @@ def search(
 ) -> None:
     """Find code by what it means, by its words, and by its names. The first search of a repository indexes it.
 
-    Results are one snippet a file, the best file first. Tests, examples and documents come after the code that they are
-    of, unless the query speaks of them. It works without a runtime; nothing leaves this machine.
+    Results are snippets, the best file first, each file once; after five files more of one may come before another.
+    Tests, examples and documents come after the code that they are of, unless the query speaks of them. It works
+    without a runtime; nothing leaves this machine.
 
     Examples:
 

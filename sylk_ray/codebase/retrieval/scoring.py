@@ -20,8 +20,9 @@ from sylk_ray.knowledge.model import NodeType
 from sylk_ray.knowledge.words import words
 
 WORDS, MEANING = 0.6, 0.75
-"""What the best file by words, and by meaning, is given. These and those down to ``NEIGHBOURS`` were chosen together,
-by questions by hand about repositories that were left out in turn; a quarter more or less of each is nearly as good."""
+"""What the best file by words, and by meaning, is given. These, ``WHOLE``, ``IN_PATH`` and ``IN_CHUNK`` were chosen
+together, by questions by hand about repositories that were left out in turn; a quarter more or less of each is nearly
+as good."""
 FALLING = (1.0, 0.3, 0.1)
 """What a file's best, second and third chunk count."""
 BY_WORDS = 0.01

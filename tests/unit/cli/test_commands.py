@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -290,36 +291,105 @@ def test_quick_commands_import_nothing_slow(home):
     assert done.stderr.strip() == "3 []"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-@pytest.mark.parametrize("arguments", [("version",), ("version", "--json"), ("--help",)])
-def test_what_cannot_be_written_is_an_error(arguments, home):
-    with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(
-            [sys.executable, "-c", "from sylk_ray.cli import main; main()", *arguments],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "SYLK_HOME": str(home)},
-            check=False,
-        )
-    assert ended.returncode not in (0, 2, 3)
-    assert "No space left on device" in ended.stderr
-    assert "Traceback" not in ended.stderr
-
-
-def test_what_was_begun_is_ended_before_the_process_ends(home):
-    """It ends without taking apart what it made, but not before its threads, nor with anything unwritten."""
-    program = (
-        "import atexit, threading, time, sylk_ray.cli.app as app\n"
-        "def late():\n"
-        "    time.sleep(0.2)\n"
-        "    print('of a thread', end=' ')\n"
-        "def run(arguments):\n"
-        "    threading.Thread(target=late).start()\n"
-        "    atexit.register(print, 'at the end', end='')\n"
-        "    return 7\n"
-        "app.run = run\n"
-        "from sylk_ray.cli import main; main()\n"
+def ended(program: str, *, home: Path, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    """Of a process whose output is buffered, as it is where nothing else is said."""
+    plain = {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "SYLK_HOME")}
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=plain | {"SYLK_HOME": str(home)},
+        check=False,
     )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (7, "of a thread at the end", "")
+
+
+def sylk_of(*arguments: str) -> str:
+    return f"import sys; sys.argv[1:] = {list(arguments)}\nfrom sylk_ray.cli import main; main()"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("version",), 1, "No space left on device"),
+        (("version", "--json"), 1, "hint: the traceback is in"),
+        (("--help",), 1, "error: the output cannot be written: No space left on device"),
+        (("nope", "--json"), 2, "hint: see `"),
+        (("jobs", "--json"), 3, "sylk up"),
+    ],
+)
+def test_what_cannot_be_written_is_told(arguments, code, told, home):
+    with Path("/dev/full").open("wb") as full:
+        end = ended(sylk_of(*arguments), home=home, stdout=full.fileno())
+    assert end.returncode == code
+    assert told in end.stderr
+    assert "Traceback" not in end.stderr
+    assert "Exception ignored" not in end.stderr
+
+
+@pytest.mark.parametrize("arguments", [("version",), ("version", "--json"), ("--help",), ("jobs", "--json")])
+def test_where_nobody_reads_it_ends_in_silence(arguments, home):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        end = ended(sylk_of(*arguments), home=home, stdout=writing)
+    finally:
+        os.close(writing)
+    assert (end.returncode, end.stderr) == (1, "")
+
+
+BEGUN = """
+import atexit, threading
+import sylk_ray.cli.app as app
+
+class Made:
+    def __del__(self):
+        print("taken apart")
+
+made = Made()
+
+def late():
+    threading.main_thread().join()
+    print("of a thread", end=" ")
+
+def outcome(arguments):
+    threading.Thread(target=late).start()
+    atexit.register(print, "at the end", end="")
+    {ends}
+
+app._outcome = outcome
+from sylk_ray.cli import main; main()
+"""
+
+
+def test_a_process_ends_when_all_is_said_and_without_taking_apart_what_it_made(home):
+    end = ended(BEGUN.format(ends="return 7"), home=home)
+    assert (end.returncode, end.stdout, end.stderr) == (7, "of a thread at the end", "")
+
+
+@pytest.mark.parametrize(("ends", "code"), [("raise SystemExit(5)", 5), ("raise KeyboardInterrupt", 130)])
+def test_the_exit_code_is_right_where_a_command_is_left_in_another_way(ends, code, home):
+    end = ended(BEGUN.format(ends=ends), home=home)
+    assert (end.returncode, end.stderr) == (code, "")
+
+
+def test_an_interruption_while_the_last_is_written_is_one(home):
+    reading, writing = os.pipe()
+    program = "import sylk_ray.cli.app as app\napp._outcome = lambda arguments: print('x' * 200_000) or 0\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program + "from sylk_ray.cli import main; main()"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writing)
+    try:
+        # Something is there to be read, so the rest waits for room.
+        assert os.read(reading, 1)
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(), process.communicate()[1]) == (130, "")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(reading)
