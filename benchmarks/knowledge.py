@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ import qdrant_edge as engine
 from benchmarks.table import Row
 from benchmarks.vectors import raw_search, raw_shard, taken
 from sylk_ray.codebase.indexing import Indexer
-from sylk_ray.codebase.requests import Memory, Preflight, Recall, Remember
+from sylk_ray.codebase.requests import Index, Memory, Preflight, Recall, Remember, Search
 from sylk_ray.codebase.service import CodeService
 from sylk_ray.knowledge import Domain, Edge, EdgeType, KnowledgeBase, Node, NodeType, QueryConstraints
 from sylk_ray.knowledge.embedding import StaticEmbedder
@@ -35,6 +36,10 @@ BATCH = 1000
 SEARCHES = 200
 FILES = 1000
 MEMORIES = 4000
+ASKED = (
+    *("how is a lock released", "retry after an error", "parse the command line", "where is the configuration read"),
+    *("encode a string as bytes", "print progress", "remove what is old", "a connection is closed by the other side"),
+)
 WORDS = (
     *("alpha", "beta", "gamma", "delta", "order", "total", "store", "parse"),
     *("read", "write", "open", "close", "index", "search", "find", "make"),
@@ -343,6 +348,32 @@ def indexing(home: Path) -> list[Row]:
     ]
 
 
+def meanwhile(home: Path) -> list[Row]:
+    """Searches of one repository, one every 50 ms, while another one is indexed by the same process."""
+    known, other = repository(home / "known"), repository(home / "other")
+    with KnowledgeBase(home / "base") as base:
+        service = CodeService(base)
+        service.handle(Index(root=str(known)))
+
+        def search(number: int) -> float:
+            return taken(lambda: service.handle(Search(query=ASKED[number % len(ASKED)], root=str(known))))
+
+        for number in range(len(ASKED)):
+            search(number)
+        quiet = [search(number) for number in range(20 * len(ASKED))]
+        indexing = threading.Thread(target=service.handle, args=(Index(root=str(other)),))
+        indexing.start()
+        busy: list[float] = []
+        while indexing.is_alive():
+            busy.append(search(len(busy)))
+            time.sleep(0.05)
+    one, two = statistics.median(quiet), statistics.median(busy)
+    return [
+        Row("searching: in quiet, median", one * 1e3, "ms", None),
+        Row("searching: while another repository is indexed, of that", two / one, "x", 2),
+    ]
+
+
 def _change(root: Path, path: Path, number: int) -> tuple[str, str, Callable[[], object]]:
     """A function more in a file, with a word that is nowhere else."""
     word = f"zyxwv{number}quux"
@@ -357,5 +388,5 @@ def measure() -> list[Row]:
         with tempfile.TemporaryDirectory() as home:
             rows += of_size(count, Path(home))
     with tempfile.TemporaryDirectory() as home:
-        rows += [*gate(Path(home)), *memories(Path(home)), *indexing(Path(home))]
+        rows += [*gate(Path(home)), *memories(Path(home)), *indexing(Path(home)), *meanwhile(Path(home) / "meanwhile")]
     return rows

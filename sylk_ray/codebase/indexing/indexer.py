@@ -18,6 +18,7 @@ from sylk_ray.codebase.indexing.edges import edges_of, holding_edges, meaning_ed
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, package_id
 from sylk_ray.codebase.indexing.storing import stored_beside
 from sylk_ray.codebase.outline import Outline
+from sylk_ray.codebase.precedence import Precedence
 from sylk_ray.codebase.selection import Selection
 from sylk_ray.knowledge import Domain, Edge, EdgeType, KnowledgeBase, Node, NodeType
 from sylk_ray.knowledge.encoding import Prepared
@@ -76,10 +77,14 @@ class Indexer:
     It may be stopped or killed between any two files: what was stored is searched, and the next ``sync`` does the rest.
     """
 
-    def __init__(self, base: KnowledgeBase, root: Path, *, max_bytes: int | None = None) -> None:
+    def __init__(
+        self, base: KnowledgeBase, root: Path, *, max_bytes: int | None = None, precedence: Precedence | None = None
+    ) -> None:
+        """``precedence`` knows who asks meanwhile, and is waited for."""
         self.selection = Selection(root, max_bytes=max_bytes) if max_bytes else Selection(root)
         self.scope = str(self.selection.root)
         self._base = base
+        self._give_way = (precedence or Precedence()).give_way
         self._resolver: Resolver | None = None
 
     def sync(self, only: Iterable[str] | None = None, *, progress: Callable[[Progress], None] | None = None) -> Report:
@@ -188,9 +193,11 @@ class Indexer:
                 rows = {node.id: row for file in files for node, row in zip(file.searched, file.rows, strict=False)}
                 prepared = Prepared(embedder.name, rows, batch.keys) if rows else None
                 now = [file.outline for file in files]
+                self._give_way()
                 with without_collector(), self._base.batch():
                     self._forget_what_is_gone([each.path for each in now], {node.id for node in (*searched, *named)})
                     self._base.put(searched, prepared=prepared)
+                    self._give_way()
                     self._base.put(named, embed=False)
                     memos = {f"{_OUTLINE}{outline.path}": _encode(outline) for outline in now}
                     self._base.note(_CODE, self.scope, memos | _stamped({each.path: stamps[each.path] for each in now}))
@@ -198,6 +205,7 @@ class Indexer:
                         learning.add(now)
                         edges = (holding_edges(self.scope, outline.path, learning) for outline in now)
                         self._base.connect(list(chain.from_iterable(edges)))
+                    self._give_way()
                 outlines += now
                 tell(Progress("reading", len(outlines), len(paths)))
         return outlines
@@ -230,12 +238,16 @@ class Indexer:
             for start in range(0, len(paths), TOGETHER):
                 some = paths[start : start + TOGETHER]
                 modules = sorted({module for path in some for module, _ in resolver.external_modules(path)})
-                found_edges = {path: edges(self.scope, path, resolver) for path in some}
+                found_edges: dict[str, list[Edge]] = {}
+                for path in some:
+                    self._give_way()
+                    found_edges[path] = edges(self.scope, path, resolver)
                 store(partial(self._relink, modules, found_edges, first_time=first_time))
                 tell(Progress("linking", min(start + TOGETHER, len(paths)), len(paths)))
         self._base.delete(self._base.unreferred(_CODE, self.scope, NodeType.IMPORT))
 
     def _relink(self, modules: Sequence[str], edges: Mapping[str, Sequence[Edge]], *, first_time: bool) -> None:
+        self._give_way()
         self._make_sure_of([self._external(module) for module in modules])
         folders = sorted({_folder(path) for path in edges})
         self._make_sure_of([self._package(folder) for folder in folders])
