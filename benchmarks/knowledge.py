@@ -10,9 +10,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
@@ -349,24 +349,25 @@ def indexing(home: Path) -> list[Row]:
 
 
 def meanwhile(home: Path) -> list[Row]:
-    """Searches of one repository, one every 50 ms, while another one is indexed by the same process."""
+    """Searches with pauses of 50 ms, in quiet and while another repository is indexed by the same process."""
     known, other = repository(home / "known"), repository(home / "other")
     with KnowledgeBase(home / "base") as base:
         service = CodeService(base)
         service.handle(Index(root=str(known)))
 
         def search(number: int) -> float:
+            time.sleep(0.05)
             return taken(lambda: service.handle(Search(query=ASKED[number % len(ASKED)], root=str(known))))
 
         for number in range(len(ASKED)):
             search(number)
-        quiet = [search(number) for number in range(20 * len(ASKED))]
-        indexing = threading.Thread(target=service.handle, args=(Index(root=str(other)),))
-        indexing.start()
+        quiet = [search(number) for number in range(10 * len(ASKED))]
         busy: list[float] = []
-        while indexing.is_alive():
-            busy.append(search(len(busy)))
-            time.sleep(0.05)
+        with ThreadPoolExecutor(1) as threads:
+            indexing = threads.submit(service.handle, Index(root=str(other)))
+            while not indexing.done():
+                busy.append(search(len(busy)))
+        indexing.result()
     one, two = statistics.median(quiet), statistics.median(busy)
     return [
         Row("searching: in quiet, median", one * 1e3, "ms", None),

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -84,18 +84,21 @@ def run(arguments: Sequence[str]) -> int:
     """The exit code of a command line. Never raises, and never shows a traceback."""
     try:
         code = _outcome(arguments)
-        if sys.stdout:  # None where it was closed from the start.
+        if sys.stdout:
             sys.stdout.flush()
     except KeyboardInterrupt:
-        _write_no_more()
+        _write_no_more(sys.stdout)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        _write_no_more()
+        _write_no_more(sys.stdout)
         return 1
     except OSError as problem:
-        _write_no_more()
-        print(f"error: the output cannot be written: {problem.strerror}", file=sys.stderr)
+        _write_no_more(sys.stdout)
+        _tell(f"error: the output cannot be written: {problem.strerror}")
         return 1
+    except SystemExit as left:  # typer's, where nobody reads the output.
+        _write_or_forget()
+        return left.code if isinstance(left.code, int) else 1
     return code
 
 
@@ -109,7 +112,7 @@ def _outcome(arguments: Sequence[str]) -> int:
     except SylkError as error:
         return _report(error, wants_json)
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
+        _tell("interrupted")
         return EXIT_INTERRUPTED
     except typer.Exit as done:
         return done.exit_code
@@ -118,29 +121,54 @@ def _outcome(arguments: Sequence[str]) -> int:
     except Exception as problem:
         if hasattr(problem, "format_message"):  # typer's usage errors, whose base is not the same in all its versions
             return _misused(problem, wants_json)
+        if isinstance(problem, OSError) and not _write_or_forget():
+            wants_json = False
         return _report(_logged(problem, arguments), wants_json)
 
 
-def _write_no_more() -> None:
-    """What waits for standard output is forgotten: nobody reads it, or it has no room."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _write_no_more(stream: TextIO | None) -> None:
+    """What waits to be written is forgotten: nobody reads it, or it has no room."""
+    if stream:  # None where it was closed from the start.
+        with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def _write_or_forget() -> bool:
+    """What waits for standard output; whether it was written."""
+    try:
+        if sys.stdout:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        _write_no_more(sys.stdout)
+        return False
+    return True
+
+
+def _tell(*lines: str) -> None:
+    """On standard error, if that can be written."""
+    try:
+        for line in lines:
+            print(line, file=sys.stderr, flush=True)
+    except OSError:
+        _write_no_more(sys.stderr)
 
 
 def _report(error: SylkError, wants_json: bool) -> int:
     if wants_json:
+        document = error_document(error)
         try:
-            print(json.dumps(error_document(error), indent=2, ensure_ascii=False), flush=True)
+            try:
+                print(json.dumps(document, indent=2, ensure_ascii=False), flush=True)
+            except UnicodeEncodeError:
+                print(json.dumps(document, indent=2), flush=True)
             return error.exit_code
         except BrokenPipeError:
             raise
         except OSError:
-            _write_no_more()
+            _write_no_more(sys.stdout)
     # The problems of a job file each begin with file:line:column, where editors look for it.
     prefix = "" if error.code == "job_problems" else "error: "
-    print(f"{prefix}{error.message}", file=sys.stderr)
-    if error.hint:
-        print(f"hint: {error.hint}", file=sys.stderr)
+    _tell(f"{prefix}{error.message}", *([f"hint: {error.hint}"] if error.hint else []))
     return error.exit_code
 
 

@@ -2,7 +2,7 @@
 
 Python runs one thread at a time, and takes turns without knowing who is waited for: a search beside an indexing took
 three times as long as in quiet. So an indexing waits between its steps while something is asked, and works on for as
-long as it has waited before it waits again: half of the time is its own, however much is asked.
+long as it has waited before it waits again: it waits for half of the time at most, however much is asked.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Precedence:
                     self._changed.notify_all()
 
     def give_way(self) -> None:
-        """Wait while something is asked, at most ``LONGEST_S``; a microsecond where nothing is."""
+        """Wait while something is asked, at most ``LONGEST_S``; a microsecond where nothing is. Not to be called with a
+        lock that others may wait for."""
         if not self._asking:
             return
         with self._changed:
@@ -49,4 +50,5 @@ class Precedence:
                 return
             self._changed.wait_for(lambda: not self._asking, LONGEST_S)
             ended = self._clock()
-            self._not_before = ended + (ended - began)
+            # Several may have waited: what one of them may do, all may.
+            self._not_before = max(self._not_before, ended + (ended - began))

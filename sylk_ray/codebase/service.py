@@ -24,7 +24,7 @@ from sylk_ray.knowledge import Domain, KnowledgeBase, NodeType, SearchFilter
 
 Tell = Callable[[Progressed], None]
 _CODE = Domain.CODE
-_WRITING = (ask.Index, ask.Forget, ask.Remember, ask.Verify)
+WRITING = (ask.Index, ask.Forget, ask.Remember, ask.Verify, ask.Vacuum)
 """An indexing does not wait for these: they may wait for it, or take as long."""
 _DEFINITIONS = (NodeType.FUNCTION, NodeType.TYPE, NodeType.CONSTANT, NodeType.PACKAGE)
 
@@ -43,7 +43,7 @@ class CodeService:
 
     def handle(self, request: AnyRequest, progress: Tell | None = None) -> AnyAnswer:
         """The answer. Raises a SylkError: NotIndexed, NoSuchFolder, NoSuchFile, and what the knowledge base raises."""
-        if isinstance(request, _WRITING):
+        if isinstance(request, WRITING):
             return self._answer(request, progress)
         with self._precedence.asking():
             return self._answer(request, progress)

@@ -197,7 +197,6 @@ class Indexer:
                 with without_collector(), self._base.batch():
                     self._forget_what_is_gone([each.path for each in now], {node.id for node in (*searched, *named)})
                     self._base.put(searched, prepared=prepared)
-                    self._give_way()
                     self._base.put(named, embed=False)
                     memos = {f"{_OUTLINE}{outline.path}": _encode(outline) for outline in now}
                     self._base.note(_CODE, self.scope, memos | _stamped({each.path: stamps[each.path] for each in now}))
@@ -205,7 +204,6 @@ class Indexer:
                         learning.add(now)
                         edges = (holding_edges(self.scope, outline.path, learning) for outline in now)
                         self._base.connect(list(chain.from_iterable(edges)))
-                    self._give_way()
                 outlines += now
                 tell(Progress("reading", len(outlines), len(paths)))
         return outlines
@@ -247,7 +245,6 @@ class Indexer:
         self._base.delete(self._base.unreferred(_CODE, self.scope, NodeType.IMPORT))
 
     def _relink(self, modules: Sequence[str], edges: Mapping[str, Sequence[Edge]], *, first_time: bool) -> None:
-        self._give_way()
         self._make_sure_of([self._external(module) for module in modules])
         folders = sorted({_folder(path) for path in edges})
         self._make_sure_of([self._package(folder) for folder in folders])

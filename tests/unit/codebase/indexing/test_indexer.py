@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sylk_ray.codebase.indexing import Indexer, Progress, external_id, file_id, indexer, package_id, readers, symbol_id
-from sylk_ray.codebase.precedence import Precedence
 from sylk_ray.codebase.texts import lines_at
 from sylk_ray.knowledge import Domain, KnowledgeBase, NodeType
 from sylk_ray.knowledge.carrying import Carrier
@@ -286,15 +285,3 @@ def test_after_a_removal_that_failed_half_way_the_next_time_does_it(
             own.sync()
     assert own.sync().files == 7
     assert base.find([file_id(own.scope, "jar/store.py")]) == {}
-
-
-def test_it_gives_way_between_its_steps(base: KnowledgeBase, root: Path) -> None:
-    class Counting(Precedence):
-        times = 0
-
-        def give_way(self) -> None:
-            self.times += 1
-
-    order = Counting()
-    report = Indexer(base, root, precedence=order).sync()
-    assert order.times > report.files > 1
