@@ -14,7 +14,6 @@ from sylk_ray.codebase.errors import NoSuchFile, NoSuchFolder, NotIndexed
 from sylk_ray.codebase.globs import paths_matching
 from sylk_ray.codebase.indexing import STATE, Indexer, Progress
 from sylk_ray.codebase.names import Names, shown_of
-from sylk_ray.codebase.precedence import Precedence
 from sylk_ray.codebase.remembering import Memories
 from sylk_ray.codebase.requests import AnyAnswer, AnyRequest, Progressed
 from sylk_ray.codebase.retrieval import Retriever
@@ -24,8 +23,6 @@ from sylk_ray.knowledge import Domain, KnowledgeBase, NodeType, SearchFilter
 
 Tell = Callable[[Progressed], None]
 _CODE = Domain.CODE
-WRITING = (ask.Index, ask.Forget, ask.Remember, ask.Verify, ask.Vacuum)
-"""An indexing does not wait for these: they may wait for it, or take as long."""
 _DEFINITIONS = (NodeType.FUNCTION, NodeType.TYPE, NodeType.CONSTANT, NodeType.PACKAGE)
 
 
@@ -39,16 +36,9 @@ class CodeService:
         self._indexers: dict[str, Indexer] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
-        self._precedence = Precedence()
 
     def handle(self, request: AnyRequest, progress: Tell | None = None) -> AnyAnswer:
         """The answer. Raises a SylkError: NotIndexed, NoSuchFolder, NoSuchFile, and what the knowledge base raises."""
-        if isinstance(request, WRITING):
-            return self._answer(request, progress)
-        with self._precedence.asking():
-            return self._answer(request, progress)
-
-    def _answer(self, request: AnyRequest, progress: Tell | None) -> AnyAnswer:
         match request:
             case ask.Search():
                 self._known(request.root)
@@ -194,7 +184,7 @@ class CodeService:
         with lock:
             indexer = self._indexers.get(root)
             if indexer is None:
-                indexer = self._indexers[root] = Indexer(self._base, Path(root), precedence=self._precedence)
+                indexer = self._indexers[root] = Indexer(self._base, Path(root))
 
             def tell(step: Progress) -> None:
                 if progress:

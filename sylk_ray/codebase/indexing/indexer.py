@@ -18,7 +18,6 @@ from sylk_ray.codebase.indexing.edges import edges_of, holding_edges, meaning_ed
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, package_id
 from sylk_ray.codebase.indexing.storing import stored_beside
 from sylk_ray.codebase.outline import Outline
-from sylk_ray.codebase.precedence import Precedence
 from sylk_ray.codebase.selection import Selection
 from sylk_ray.knowledge import Domain, Edge, EdgeType, KnowledgeBase, Node, NodeType
 from sylk_ray.knowledge.encoding import Prepared
@@ -77,14 +76,10 @@ class Indexer:
     It may be stopped or killed between any two files: what was stored is searched, and the next ``sync`` does the rest.
     """
 
-    def __init__(
-        self, base: KnowledgeBase, root: Path, *, max_bytes: int | None = None, precedence: Precedence | None = None
-    ) -> None:
-        """``precedence`` knows who asks meanwhile, and is waited for."""
+    def __init__(self, base: KnowledgeBase, root: Path, *, max_bytes: int | None = None) -> None:
         self.selection = Selection(root, max_bytes=max_bytes) if max_bytes else Selection(root)
         self.scope = str(self.selection.root)
         self._base = base
-        self._give_way = (precedence or Precedence()).give_way
         self._resolver: Resolver | None = None
 
     def sync(self, only: Iterable[str] | None = None, *, progress: Callable[[Progress], None] | None = None) -> Report:
@@ -193,7 +188,6 @@ class Indexer:
                 rows = {node.id: row for file in files for node, row in zip(file.searched, file.rows, strict=False)}
                 prepared = Prepared(embedder.name, rows, batch.keys) if rows else None
                 now = [file.outline for file in files]
-                self._give_way()
                 with without_collector(), self._base.batch():
                     self._forget_what_is_gone([each.path for each in now], {node.id for node in (*searched, *named)})
                     self._base.put(searched, prepared=prepared)
@@ -236,10 +230,7 @@ class Indexer:
             for start in range(0, len(paths), TOGETHER):
                 some = paths[start : start + TOGETHER]
                 modules = sorted({module for path in some for module, _ in resolver.external_modules(path)})
-                found_edges: dict[str, list[Edge]] = {}
-                for path in some:
-                    self._give_way()
-                    found_edges[path] = edges(self.scope, path, resolver)
+                found_edges = {path: edges(self.scope, path, resolver) for path in some}
                 store(partial(self._relink, modules, found_edges, first_time=first_time))
                 tell(Progress("linking", min(start + TOGETHER, len(paths)), len(paths)))
         self._base.delete(self._base.unreferred(_CODE, self.scope, NodeType.IMPORT))
