@@ -116,8 +116,6 @@ def _outcome(arguments: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
     except typer.Exit as done:
         return done.exit_code
-    except BrokenPipeError:
-        raise
     except Exception as problem:
         if hasattr(problem, "format_message"):  # typer's usage errors, whose base is not the same in all its versions
             return _misused(problem, wants_json)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import struct
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -93,14 +94,10 @@ class Facets:
 
     def add(self, nodes: Iterable[tuple[int, Iterable[Facet]]]) -> None:
         """Each keeps what it had before."""
-        members: dict[Facet, list[int]] = {_ALL: []}
+        members: defaultdict[Facet, list[int]] = defaultdict(list)
         for node, facets in nodes:
-            members[_ALL].append(node)
-            for facet in facets:
-                if facet in members:
-                    members[facet].append(node)
-                else:
-                    members[facet] = [node]
+            for facet in (_ALL, *facets):
+                members[facet].append(node)
         for facet, some in members.items():
             if facet in self._encoded and facet not in self._bitmaps:
                 self.of(facet)

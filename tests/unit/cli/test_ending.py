@@ -1,0 +1,135 @@
+"""How the command's process ends: exit codes, what cannot be written, and what is done at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def ended(
+    program: str, *, home: Path, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Of a process whose output is buffered, as it is where nothing else is said."""
+    plain = {name: value for name, value in os.environ.items() if name not in ("PYTHONUNBUFFERED", "SYLK_HOME")}
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        env=plain | {"SYLK_HOME": str(home)} | environment,
+        check=False,
+    )
+
+
+def sylk_of(*arguments: str) -> str:
+    return f"import sys; sys.argv[1:] = {list(arguments)}\nfrom sylk_ray.cli import main; main()"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("version",), 1, "No space left on device"),
+        (("version", "--json"), 1, "hint: the traceback is in"),
+        (("--help",), 1, "No space left on device"),
+        (("nope", "--json"), 2, "hint: see `"),
+        (("jobs", "--json"), 3, "sylk up"),
+    ],
+)
+def test_what_cannot_be_written_is_told(arguments, code, told, home):
+    with Path("/dev/full").open("wb") as full:
+        end = ended(sylk_of(*arguments), home=home, stdout=full.fileno())
+    assert end.returncode == code
+    assert told in end.stderr
+    assert "Traceback" not in end.stderr
+    assert "Exception ignored" not in end.stderr
+
+
+@pytest.mark.parametrize("arguments", [("version",), ("version", "--json"), ("--help",), ("jobs", "--json")])
+def test_where_nobody_reads_it_ends_in_silence(arguments, home):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        end = ended(sylk_of(*arguments), home=home, stdout=writing)
+    finally:
+        os.close(writing)
+    assert (end.returncode, end.stderr) == (1, "")
+
+
+BEGUN = """
+import atexit, threading
+import sylk_ray.cli.app as app
+
+class Made:
+    def __del__(self):
+        print("taken apart")
+
+made = Made()
+
+def late():
+    threading.main_thread().join()
+    print("of a thread", end=" ")
+
+def outcome(arguments):
+    threading.Thread(target=late).start()
+    atexit.register(print, "at the end", end="")
+    {ends}
+
+app._outcome = outcome
+from sylk_ray.cli import main; main()
+"""
+
+
+def test_a_process_ends_when_all_is_said_and_without_taking_apart_what_it_made(home):
+    end = ended(BEGUN.format(ends="return 7"), home=home)
+    assert (end.returncode, end.stdout, end.stderr) == (7, "of a thread at the end", "")
+
+
+@pytest.mark.parametrize(("ends", "code"), [("raise SystemExit(5)", 5), ("raise KeyboardInterrupt", 130)])
+def test_the_exit_code_is_right_where_a_command_is_left_in_another_way(ends, code, home):
+    end = ended(BEGUN.format(ends=ends), home=home)
+    assert (end.returncode, end.stderr) == (code, "")
+
+
+INTERRUPTED = """
+import sys
+import sylk_ray.cli.app as app
+
+class Full:
+    flushed = 0
+    write = sys.stdout.write
+    fileno = sys.stdout.fileno
+
+    def flush(self):
+        Full.flushed += 1
+        if Full.flushed == 1:
+            raise KeyboardInterrupt
+
+sys.stdout = Full()
+app._outcome = lambda arguments: 0
+from sylk_ray.cli import main; main()
+"""
+
+
+def test_an_interruption_while_the_last_is_written_is_one(home):
+    end = ended(INTERRUPTED, home=home)
+    assert (end.returncode, end.stderr) == (130, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(("arguments", "code"), [(("nope",), 2), (("jobs",), 3), (("jobs", "--json"), 3)])
+def test_the_exit_code_is_right_where_nothing_can_be_written(arguments, code, home):
+    with Path("/dev/full").open("wb") as full:
+        end = ended(sylk_of(*arguments), home=home, stdout=full.fileno(), stderr=full.fileno())
+    assert end.returncode == code
+
+
+def test_an_error_that_the_terminal_has_no_letters_for_is_told(home, tmp_path):
+    end = ended(sylk_of("index", str(tmp_path / "größe"), "--json"), home=home, PYTHONIOENCODING="ascii")
+    assert (end.returncode, end.stderr) == (2, "")
+    assert "größe" in json.loads(end.stdout)["error"]["message"]
