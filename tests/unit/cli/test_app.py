@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -55,3 +57,12 @@ def test_without_a_command_those_that_there_are_are_shown(
     assert run(arguments) == 2
     told = capsys.readouterr()
     assert (told.out, told.err[:7], "Commands:" in told.err, "error:" in told.err) == ("", "Usage: ", True, False)
+
+
+def test_the_package_runs_as_a_module() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "sylk_ray", "serach", "x"], capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 2
+    assert "Did you mean 'search'?" in told.stderr
+    assert "hint: see `python -m sylk_ray --help`" in told.stderr
