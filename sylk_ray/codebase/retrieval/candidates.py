@@ -93,8 +93,8 @@ class Candidates:
     def _named(self, question: Question) -> dict[int, tuple[Node, float]]:
         """The definitions of the names in a question, with how well each fits."""
         found: dict[int, tuple[Node, float]] = {}
-        for name, qualified in zip(question.names, question.qualified, strict=False):
-            for spelling, worth in self._spellings(name):
+        for qualified in question.qualified:
+            for spelling, worth in self._spellings(qualified.rpartition(".")[2]):
                 for node in self._base.select(
                     domain=Domain.CODE, scope=self._root, name=spelling, types=_DEFINITIONS, limit=200
                 ):

@@ -46,7 +46,7 @@ class Question(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     """What is written as the name of a definition is: the last part of each, as written."""
     qualified: tuple[str, ...]
-    """The same, with what stands before it, joined by dots."""
+    """Each with what stands before it, joined by dots; two may end in the same name."""
     paths: tuple[str, ...]
     roles: dict[Role, str]
     """Kinds of files that it speaks of, with the stem of the word that does."""

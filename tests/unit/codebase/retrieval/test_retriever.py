@@ -10,11 +10,12 @@ import pytest
 from sylk_ray.codebase.indexing import Indexer
 from sylk_ray.codebase.requests import Search, SearchAnswer, SmartSearch
 from sylk_ray.codebase.retrieval import Retriever
+from sylk_ray.codebase.retrieval.candidates import Candidates
 from sylk_ray.codebase.retrieval.question import read_question
 from sylk_ray.codebase.retrieval.snippets import Window, fitted, merged, narrowed, tokens_of
 from sylk_ray.codebase.roles import Role, role_of
 from sylk_ray.knowledge import KnowledgeBase
-from sylk_ray.knowledge.embedding import EmbedderUnavailable, static
+from sylk_ray.knowledge.embedding import EmbedderUnavailable, StaticEmbedder, static
 from sylk_ray.knowledge.embedding.model_file import ModelFile
 from tests.unit.codebase.repository import FILES, write_repository
 from tests.unit.knowledge.test_base import Letters
@@ -52,6 +53,18 @@ def _paths(answer: SearchAnswer) -> list[str]:
 )
 def test_the_file_that_was_meant_comes_first(retriever: Retriever, root: Path, query: str, path: str) -> None:
     assert _paths(retriever.search(Search(query=query, root=str(root))))[0] == path
+
+
+def test_each_of_several_names_is_found_the_way_it_is_written(tmp_path: Path) -> None:
+    for name in ("Foo", "Baz", "Qux"):
+        (tmp_path / f"{name.lower()}.py").write_text(f"class {name}:\n    def run(self):\n        return 1\n")
+    (tmp_path / "foo.py").write_text("class Foo:\n    def bar(self):\n        return 1\n")
+    (tmp_path / "baz.py").write_text("class Baz:\n    def bar(self):\n        return 1\n")
+    with KnowledgeBase(tmp_path / "known") as base:
+        Indexer(base, tmp_path).sync()
+        found = Candidates(base, str(tmp_path), StaticEmbedder()).find(read_question("Foo::bar, Baz::bar and Qux::run"))
+    named = {each.qualified: each.named for each in found if each.named}
+    assert named == {"Foo.bar": 1.0, "Baz.bar": 1.0, "Qux.run": 1.0}
 
 
 def test_code_comes_before_its_tests_and_documents(retriever: Retriever, root: Path) -> None:
