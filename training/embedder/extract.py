@@ -17,7 +17,7 @@ from training.embedder import glosses
 from training.embedder.crossing import Everything
 from training.embedder.fetching import archive_of
 from training.embedder.harvest import files
-from training.embedder.packages import NEVER, Package, never
+from training.embedder.packages import COPIED, NEVER, Package, never
 from training.embedder.pairs import Pair, pairs_of
 from training.embedder.written import named_by, whole
 
@@ -34,7 +34,7 @@ def reading() -> str:
     codebase = product / "codebase"
     made_by = [Path(__file__).with_name(name) for name in _TRAINING]
     made_by += [product / "knowledge" / "words.py", *(codebase / name for name in _READING)]
-    made_by += [*sorted((codebase / "reading").rglob("*.py")), *NEVER]
+    made_by += [*sorted((codebase / "reading").rglob("*.py")), *NEVER, COPIED]
     return hashlib.sha256(b"".join(path.read_bytes() for path in made_by)).hexdigest()
 
 

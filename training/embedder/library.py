@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -19,10 +19,13 @@ _ANOTHERS = frozenset({"site-packages", "dist-packages", "test", "tests", "idle_
 
 
 class Said(NamedTuple):
-    """All that it says of its code, and the code."""
+    """All that something says of its code, and the code."""
 
     queries: frozenset[str]
     bodies: frozenset[bytes]
+
+    def __or__(self, other: Said) -> Said:
+        return Said(self.queries | other.queries, self.bodies | other.bodies)
 
     def has(self, pair: Pair) -> bool:
         """Whether a pair is a copy, of the words or of the code. What a word means is about no code."""
@@ -43,7 +46,12 @@ def pairs(folder: Path = FOLDER) -> Iterator[Pair]:
 @cache
 def said(folder: Path = FOLDER) -> Said:
     """What nothing that is learned from may repeat."""
-    every = list(pairs(folder))
+    return said_by(pairs(folder))
+
+
+def said_by(pairs: Iterable[Pair]) -> Said:
+    """What these say of code, and the code."""
+    every = list(pairs)
     queries = frozenset(folded(pair.query) for pair in every if pair.kind in ("doc", "more", "file"))
     return Said(queries, frozenset(map(body_of, every)))
 

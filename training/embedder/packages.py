@@ -1,22 +1,30 @@
 """The packages that the embedder learns from, and what it must never see.
 
 ``packages.tsv`` names each with its exact version, licence, part in the training and the checksum of its archive;
-``never-train-on.txt`` and ``kept-apart.txt`` name projects whose code nobody who is judged by it may have read.
+``never-train-on.txt`` and ``kept-apart.txt`` name projects whose code nobody who is judged by it may have read, and
+``copied.txt`` what others have copied of them under names of their own.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 LIST = Path(__file__).with_name("packages.tsv")
 NEVER = (Path(__file__).with_name("never-train-on.txt"), Path(__file__).with_name("kept-apart.txt"))
+COPIED = Path(__file__).with_name("copied.txt")
 HEAD = "# registry\tname\tversion\tlicence\tpart\textensions\tsha256"
 _PERMISSIVE = (
     "Apache-2.0 BSD-2-Clause BSD-3-Clause BSL-1.0 ISC MIT PSF-2.0 PostgreSQL TCL Unlicense WordNet Zlib blessing"
 )
 PERMISSIVE = frozenset(_PERMISSIVE.split())
+_VERSION = re.compile(r"[-_.]?\d[\d.]*$")
+_KINDS = ("-rs", "-framework")
+"""What names are told apart by that packages do not have in theirs."""
 
 
 class Package(NamedTuple):
@@ -56,24 +64,36 @@ def packages(path: Path = LIST) -> list[Package]:
 
 def never() -> frozenset[str]:
     """Names of projects whose code must not be read, in small letters."""
-    words: set[str] = set()
-    for path in NEVER:
-        for line in path.read_text("utf-8").splitlines():
-            if not line.startswith("#"):
-                words |= {word.lower() for word in line.split()}
-    return frozenset(words)
+    return frozenset[str]().union(*map(_words, NEVER))
 
 
 def forbidden(name: str, names: frozenset[str]) -> str:
     """Which of the names is in that of a package, in whatever packaging; empty if none is."""
     folded = name.lower()
-    return next((word for word in sorted(names) if word in folded or word.replace(".", "-") in folded), "")
+    parts = set(re.split(r"[^a-z0-9.]+", folded))
+    for word in sorted(names):
+        if word in folded or word.replace(".", "-") in folded or {word.removesuffix(kind) for kind in _KINDS} & parts:
+            return word
+    return ""
 
 
 def forbidden_path(parts: Sequence[str], names: frozenset[str]) -> str:
-    """Which of the names is a folder or file of a path: a copy of it within another package; empty if none is."""
-    stems = {part.lower() for part in parts} | {part.lower().partition(".")[0] for part in parts}
-    return next((stem for stem in sorted(stems) if stem in names), "")
+    """Which of the names is a folder or file of a path, with or without a version: a copy of it within another package;
+    empty if none is."""
+    folded = [part.lower() for part in parts]
+    every = {*folded, *(part.partition(".")[0] for part in folded), *("-".join(two) for two in pairwise(folded))}
+    every |= {_VERSION.sub("", each) for each in every}
+    return next((each for each in sorted(every) if each in names or each in _copied()), "")
+
+
+@cache
+def _copied() -> frozenset[str]:
+    return frozenset(_words(COPIED))
+
+
+def _words(path: Path) -> set[str]:
+    lines = path.read_text("utf-8").lower().splitlines()
+    return {word for line in lines if not line.startswith("#") for word in line.split()}
 
 
 def line_of(package: Package) -> str:

@@ -7,12 +7,14 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+import sylk_ray
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import library
 from training.embedder.extract import pairs_in, reading
@@ -41,6 +43,10 @@ them."""
 SEED = 20
 
 
+_CHOOSING = [
+    *(Path(__file__).with_name(name) for name in ("preparing.py", "library.py", "tokens.py", "vocabulary.py")),
+    Path(sylk_ray.__file__).parent / "knowledge" / "embedding" / "vocabulary.py",
+]
 NOTHING = Said(frozenset(), frozenset())
 
 
@@ -97,17 +103,19 @@ def chosen(package: Package, pairs: Iterable[Pair], once: Once) -> list[Pair]:
     return sorted(kept, key=lambda pair: pair.path)
 
 
-def training_pairs(packages: Iterable[Package], cache: Path) -> Iterator[list[Pair]]:
-    """Of each package that is learned from."""
-    once = Once(library.said())
+def training_pairs(packages: Sequence[Package], cache: Path) -> Iterator[list[Pair]]:
+    """Of each package that is learned from; nothing that stands in the standard library, or is measured with."""
+    measured = (pairs_in(package, cache) for package in packages if package.part == "dev")
+    once = Once(library.said() | library.said_by(chain.from_iterable(measured)))
     for package in packages:
         if package.part == "train":
             yield chosen(package, pairs_in(package, cache), once)
 
 
 def choice_of(packages: Sequence[Package]) -> str:
-    """A checksum of what it depends on which pairs there are: the packages, how they are read, and how it is chosen."""
-    chosen_by = [path.read_bytes() for path in (Path(__file__), Path(library.__file__))]
+    """A checksum of what it depends on which pairs there are, and which words: the packages, how they are read, and how
+    it is chosen."""
+    chosen_by = [path.read_bytes() for path in _CHOOSING]
     every = [*map(line_of, packages), *sys.version_info[:3], reading(), *chosen_by]
     return hashlib.sha256(repr(every).encode()).hexdigest()
 

@@ -42,13 +42,15 @@ def counted(pairs: Iterable[Pair]) -> Counter[str]:
 
 
 def chosen(found: Counter[str], size: int = SIZE) -> list[str]:
-    """The most frequent words and every printable ASCII character that is part of one, the most frequent first."""
+    """The most frequent words, the most frequent first, and every letter and digit of ASCII, which any other word of it
+    can be cut into."""
     characters = set("abcdefghijklmnopqrstuvwxyz0123456789")
     fit = [(count, word) for word, count in found.items() if len(word) <= LONGEST and _is_a_word(word)]
     fit.sort(key=lambda each: (-each[0], each[1]))
     words = [word for _, word in fit if word in characters or len(word) > 1]
-    kept = words[: size - len(characters)]
-    return [*kept, *sorted(characters - set(kept))]
+    rare = characters.difference(words[: size - len(characters)])
+    frequent = [word for word in words if word not in rare]
+    return [*frequent[: size - len(rare)], *sorted(rare)]
 
 
 def _is_a_word(word: str) -> bool:

@@ -22,7 +22,18 @@ from training.embedder.extract import place_of
 from training.embedder.measuring import Asked, score
 from training.embedder.packages import Package
 from training.embedder.pairs import Pair
-from training.embedder.preparing import BARE, KINDS, Once, Training, as_training, chosen, loaded, of_packages, saved
+from training.embedder.preparing import (
+    BARE,
+    KINDS,
+    Once,
+    Training,
+    as_training,
+    chosen,
+    loaded,
+    of_packages,
+    saved,
+    training_pairs,
+)
 from training.embedder.quantise import Learned, as_file
 from training.embedder.recipe import Recipe
 from training.embedder.tokens import Bags, bags, carried_on, usual
@@ -42,6 +53,7 @@ def test_words_are_chosen_by_how_many_texts_have_them() -> None:
     assert words[0] == "parse"
     assert "12345" not in words
     assert {*"abcdefghijklmnopqrstuvwxyz0123456789"} <= set(words)
+    assert len(set(words)) == len(words) == 39
     assert vocabulary.chosen(Counter({"b" * 30: 9})) == sorted("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
@@ -115,6 +127,18 @@ def test_what_is_kept_is_made_anew_when_what_is_learned_from_is_another(
     before = place_of(packages[0], tmp_path)
     monkeypatch.setattr(extract, "reading", lambda: "by other code")
     assert place_of(packages[0], tmp_path) != before
+
+
+def test_what_is_measured_with_is_not_learned_from(tmp_path: Path) -> None:
+    learned, measured = (Package("pypi", part, "1", "MIT", part, ("py",), part * 16) for part in ("train", "dev"))
+    (tmp_path / "pairs").mkdir()
+    same, copied = _pair("opens the front door", "a\np\none"), _pair("another sentence", "b\nq\nthe same code")
+    own = _pair("closes the window", "c\nq\ntwo")
+    place_of(learned, tmp_path).write_bytes(msgspec.msgpack.encode([same, copied, own]))
+    asked = [_pair("Opens the front  door", "x\ny\nz"), _pair("something", "other\nz\nthe same code")]
+    place_of(measured, tmp_path).write_bytes(msgspec.msgpack.encode(asked))
+    assert list(training_pairs([learned, measured], tmp_path)) == [[own]]
+    assert list(training_pairs([learned], tmp_path)) == [[same, copied, own]]
 
 
 def test_what_is_interrupted_while_it_is_written_is_not_there(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.search_quality.questions import BY_HAND
 from training.embedder.packages import (
     PERMISSIVE,
     Forbidden,
@@ -40,6 +41,8 @@ def test_no_package_is_both_learned_from_and_measured_with() -> None:
         ("Flask-Login", "flask"),
         ("lazy-nvim", "lazy.nvim"),
         ("leveldb-sharp", "leveldb"),
+        ("librust-hyper-dev", "hyper-rs"),
+        ("golang-github-labstack-echo", "echo-framework"),
         ("numpy", ""),
     ],
 )
@@ -47,11 +50,28 @@ def test_a_forbidden_project_is_known_in_any_packaging(name: str, word: str) -> 
     assert forbidden(name, never()) == word
 
 
-def test_copies_of_forbidden_projects_within_others_are_left_out() -> None:
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("pip/_vendor/requests/api.py", "requests"),
+        ("lib/lodash.js", "lodash"),
+        ("deps/leveldb-1.20/db.cc", "leveldb"),
+        ("okhttp3/Call.java", "okhttp"),
+        ("org/apache/commons/lang3/StringUtils.java", "commons-lang"),
+        ("log4j/core/lookup/StrSubstitutor.java", "strsubstitutor"),
+        ("include/fmt/format.h", "fmt"),
+        ("lib/network.js", ""),
+    ],
+)
+def test_copies_of_forbidden_projects_within_others_are_left_out(path: str, name: str) -> None:
+    assert forbidden_path(path.split("/"), never()) == name
+
+
+def test_nothing_that_searches_are_measured_with_may_be_learned_from() -> None:
     names = never()
-    assert forbidden_path(("pip", "_vendor", "requests", "api.py"), names) == "requests"
-    assert forbidden_path(("lib", "lodash.js"), names) == "lodash"
-    assert forbidden_path(("lib", "network.js"), names) == ""
+    asked = {line.partition("\t")[0] for line in BY_HAND.read_text("utf-8").splitlines() if line[:1] not in ("#", "")}
+    assert len(asked) > 40
+    assert all(forbidden(each.partition("/")[2], names) for each in asked)
 
 
 def test_a_list_with_a_forbidden_package_is_refused(tmp_path: Path) -> None:
