@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -20,10 +21,12 @@ from training.embedder.fetching import archive_of
 from training.embedder.packages import packages
 from training.embedder.quantise import as_file
 from training.embedder.recipe import RECIPES, WAY, Recipe
-from training.embedder.written import whole
+from training.embedder.written import named_by, whole
 
 Made = TypeVar("Made")
 CACHE = Path(__file__).parents[2] / ".cache" / "train-embedder"
+NAMING = SHIPPED.with_name("shipped.py")
+"""Where the name of the shipped model stands."""
 
 
 def main() -> int:
@@ -60,12 +63,16 @@ def _make(cache: Path, to: Path) -> None:
     from training.embedder.train import trained
 
     first = reduced(_timed("start", lambda: start_of_words(words, cache)), Recipe().dimensions)
-    learned = _timed("train", lambda: trained(training, first))
+    kept = named_by(cache / "model.pt", preparing.choice_of(every), words)
+    learned = _timed("train", lambda: trained(training, first, kept=kept))
     told = {"recipes": json.dumps([recipe._asdict() for recipe in RECIPES]), "way": json.dumps(WAY)}
     file = as_file(learned, words, told)
     with whole(to) as written:
         written.write(file)
-    print(f"{to}: {len(file):,} bytes; NAME = {name_of(file)!r}")
+    if to == SHIPPED:
+        named = re.sub(r'^NAME = ".*"$', f'NAME = "{name_of(file)}"', NAMING.read_text("utf-8"), flags=re.MULTILINE)
+        NAMING.write_text(named, "utf-8")
+    print(f"{to}: {len(file):,} bytes, {name_of(file)}")
 
 
 def _timed(what: str, make: Callable[[], Made]) -> Made:

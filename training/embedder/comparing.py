@@ -14,6 +14,7 @@ from sylk_ray.knowledge.embedding import Rarity, StaticEmbedder
 from sylk_ray.knowledge.lexical import K1, dimensions_of, document_vector, query_vector
 from sylk_ray.knowledge.vectors import Sparse
 from sylk_ray.knowledge.words import identifiers
+from training.embedder.installed import NotInstalled
 from training.embedder.measuring import Asked, Score, development, score, standard_library
 from training.embedder.packages import Package
 
@@ -113,7 +114,7 @@ def _of_minilm() -> Callable[[Asked], Similar] | None:
         from training.embedder.sentences import MiniLM
 
         model = MiniLM()
-    except (ImportError, AssertionError):
+    except (ImportError, NotInstalled):
         return None
     return lambda asked: model.embed(asked.questions) @ model.embed(asked.documents).T
 
@@ -123,7 +124,7 @@ def _of_wordllama() -> Callable[[Asked], Similar] | None:
         from training.embedder.general import General
 
         model = General()
-    except (ImportError, AssertionError):
+    except (ImportError, NotInstalled):
         return None
     return lambda asked: model.embed(asked.questions) @ model.embed(asked.documents).T
 

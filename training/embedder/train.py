@@ -11,9 +11,11 @@ there from the beginning (2022b): what documentation teaches of code costs some 
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +29,7 @@ from training.embedder.preparing import KINDS, Training
 from training.embedder.quantise import Learned
 from training.embedder.recipe import RECIPES, WAY, Recipe
 from training.embedder.tokens import Bags, carried_on, only, usual
+from training.embedder.written import named_by, whole
 
 Floats = npt.NDArray[np.float32]
 AT_ONCE = 4_096
@@ -83,6 +86,7 @@ class Model(torch.nn.Module):
         )
 
 
+_MADE_BY = [Path(__file__).with_name(name).read_bytes() for name in ("train.py", "batching.py")]
 _PLACE = torch.tensor([place_of(each) for each in range(4_096)])
 
 
@@ -92,23 +96,35 @@ def trained(
     recipes: Sequence[Recipe] = RECIPES,
     way: float = WAY,
     taught: Taught | None = None,
+    kept: Path | None = None,
 ) -> Learned:
-    """The mean of all models of all recipes, trained from where the words start."""
+    """The mean of all models of all recipes, trained from where the words start.
+
+    ``kept`` is the path, by which pairs it is of, that each model is kept beside: what ends the training costs one."""
     first = recipes[0]
     torch.set_num_threads(first.threads)
     frequency = _frequency(training.documents, len(start))
     meant = _meant(training, Model(start, frequency, units=1)) if any(recipe.of_a_topic for recipe in recipes) else None
+    began = hashlib.sha256(start.tobytes()).hexdigest()
     models: list[Model] = []
     for recipe in recipes:
-        for number in range(recipe.models):
+        for seed in range(recipe.seed, recipe.seed + recipe.models):
+            own = recipe._replace(seed=seed, models=1)
             # All begin at the same layer: only what comes from one place has a mean that means anything.
             torch.manual_seed(first.seed)
             model = Model(start, frequency, first.units)
-            models.append(_trained(training, model, recipe._replace(seed=recipe.seed + number), meant, taught))
-    parameters = zip(*(model.parameters() for model in models), strict=True)
+            path = kept and named_by(kept, *_MADE_BY, began, first.seed, own)
+            if path and path.exists():
+                model.load_state_dict(torch.load(path, weights_only=True))
+            else:
+                _train(training, model, own, meant, taught)
+                if path:
+                    with whole(path) as file:
+                        torch.save(model.state_dict(), file)
+            models.append(model)
     with torch.no_grad():
-        for kept, *others in parameters:
-            kept.copy_(torch.stack([kept, *others]).mean(dim=0))
+        for mean, *others in zip(*(model.parameters() for model in models), strict=True):
+            mean.copy_(torch.stack([mean, *others]).mean(dim=0))
         models[0].vectors.copy_(torch.lerp(models[0].start, models[0].vectors, way))
     return models[0].learned(training)
 
@@ -123,7 +139,7 @@ def _meant(training: Training, model: Model) -> Halves:
     return found
 
 
-def _trained(training: Training, model: Model, recipe: Recipe, meant: Halves | None, taught: Taught | None) -> Model:
+def _train(training: Training, model: Model, recipe: Recipe, meant: Halves | None, taught: Taught | None) -> None:
     table = torch.optim.Adam([model.vectors], betas=(0.9, 0.98), fused=True)
     others = torch.optim.Adam([model.of_questions, model.of_documents, model.places_asked, model.places], fused=True)
     layer = torch.optim.Adam([*model.inner.parameters(), *model.outer.parameters()], fused=True)
@@ -156,7 +172,6 @@ def _trained(training: Training, model: Model, recipe: Recipe, meant: Halves | N
             took = time.monotonic() - began
             told = f"seed {recipe.seed}, step {number + 1} of {len(steps)}: loss {loss.item():.3f}, {took:.0f} s"
             print(told, flush=True)
-    return model
 
 
 def _similar(training: Training, model: Model, chosen: Numbers) -> torch.Tensor:

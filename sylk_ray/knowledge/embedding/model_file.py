@@ -20,8 +20,6 @@ from sylk_ray.knowledge.embedding.embedder import EmbedderUnavailable
 from sylk_ray.knowledge.embedding.places import PLACES
 
 SHIPPED = Path(__file__).with_name("sylk-code.safetensors")
-NAME = "sylk-code-256/cf454b2ed784"
-"""Of the shipped file, as ``name_of`` says; kept here, so that nobody has to read all of it for that."""
 DIMENSIONS = 256
 LARGEST_WEIGHT, LARGEST_PLACE = 1 << 20, 1 << 8
 """What a word counts at most by what it says, and by its place."""

@@ -23,8 +23,9 @@ import numpy.typing as npt
 
 from sylk_ray.knowledge.embedding.embedder import Rarity, Vectors, rarest, to_units
 from sylk_ray.knowledge.embedding.layer import Layer, to_unit
-from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, NAME, USUAL_UNIT, ModelFile, name_of, open_model
+from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, USUAL_UNIT, ModelFile, name_of, open_model
 from sylk_ray.knowledge.embedding.places import place_of
+from sylk_ray.knowledge.embedding.shipped import NAME
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from sylk_ray.knowledge.tokens import Expansion, Numbers, Spread, Tokens, batches, runs, tokens_of
 from sylk_ray.knowledge.words import identifiers

@@ -16,8 +16,9 @@ from sylk_ray.knowledge import tokens
 from sylk_ray.knowledge.embedding import EmbedderUnavailable, Rarity, StaticEmbedder, static
 from sylk_ray.knowledge.embedding.embedder import Vectors
 from sylk_ray.knowledge.embedding.layer import ONE
-from sylk_ray.knowledge.embedding.model_file import NAME, SHIPPED, TOP, USUAL_UNIT, name_of, open_model, packed
+from sylk_ray.knowledge.embedding.model_file import SHIPPED, TOP, USUAL_UNIT, name_of, open_model, packed
 from sylk_ray.knowledge.embedding.places import PLACES, place_of
+from sylk_ray.knowledge.embedding.shipped import NAME
 from sylk_ray.knowledge.embedding.static import RAREST
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from sylk_ray.knowledge.words import identifiers
