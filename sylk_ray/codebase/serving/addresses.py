@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 SOCKET = "socket"
 LONGEST = 107
+_PEER = struct.Struct("3i")
 
 
 @contextmanager
@@ -62,3 +64,13 @@ def connect(directory: Path) -> socket.socket | None:
         made.close()
         raise
     return made
+
+
+def stopped(connection: socket.socket) -> int:
+    """The process at the other end, if it was stopped (SIGSTOP, SIGTSTP); 0 if it runs, or where none can tell."""
+    try:
+        process, _, _ = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+        state = Path(f"/proc/{process}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0]
+    except (OSError, AttributeError, IndexError):
+        return 0
+    return process if state in ("T", "t") else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import threading
 import time
@@ -30,6 +31,8 @@ DIRECTORY = "knowledge"
 """Below a state directory."""
 PATIENCE_S = 5.0
 """For an owner that does not answer to end."""
+QUIET_S = 1.0
+"""After which it is looked whether an owner that has not answered yet was stopped."""
 _AGAIN_S = 0.05
 _TRIES = 5
 _IN_USE = "vector_store_in_use"
@@ -95,7 +98,7 @@ class Codebase:
             if connection is not None:
                 with connection:
                     try:
-                        return _asked(connection, request, progress)
+                        return _asked(connection, request, progress, self._check_it_runs)
                     except _Lost:
                         continue
             elif owned is not None:
@@ -126,6 +129,15 @@ class Codebase:
                     ) from problem
                 time.sleep(_AGAIN_S)
         return None
+
+    def _check_it_runs(self, connection: socket.socket) -> None:
+        """Raises CodebaseInUse when the owner was stopped, as by Ctrl-Z: it may never answer."""
+        process = addresses.stopped(connection)
+        if process:
+            raise CodebaseInUse(
+                f"process {process}, which owns {self.directory}, is stopped",
+                hint=f"let it go on (fg, or kill -CONT {process}), or end it",
+            )
 
     def close(self) -> None:
         """Answer what others have asked, and let go of it. More than once is once."""
@@ -185,8 +197,14 @@ class _Lost(Exception):
     """The owner is gone."""
 
 
-def _asked(connection: socket.socket, request: AnyRequest, progress: Tell | None) -> AnyAnswer:
-    for reply in _replies(connection, request):
+def _asked(
+    connection: socket.socket,
+    request: AnyRequest,
+    progress: Tell | None,
+    check: Callable[[socket.socket], None],
+) -> AnyAnswer:
+    """``check`` is called when nothing has come for a while."""
+    for reply in _replies(connection, request, check):
         match reply:
             case Progressed():
                 if progress is not None:
@@ -198,11 +216,19 @@ def _asked(connection: socket.socket, request: AnyRequest, progress: Tell | None
     raise _Lost
 
 
-def _replies(connection: socket.socket, request: AnyRequest) -> Generator[frames.AnyReply]:
+def _replies(
+    connection: socket.socket, request: AnyRequest, check: Callable[[socket.socket], None]
+) -> Generator[frames.AnyReply]:
     try:
         frames.send(connection, frames.encode(request))
-        while (content := frames.receive(connection, frames.LONGEST_ANSWER)) is not None:
-            reply = frames.reply_of(content)
-            yield reply
+        coming = select.poll()
+        coming.register(connection, select.POLLIN)
+        while True:
+            while not coming.poll(QUIET_S * 1000):
+                check(connection)
+            content = frames.receive(connection, frames.LONGEST_ANSWER)
+            if content is None:
+                return
+            yield frames.reply_of(content)
     except ConnectionError as problem:
         raise _Lost from problem

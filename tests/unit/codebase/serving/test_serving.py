@@ -258,6 +258,21 @@ def test_an_owner_that_does_not_answer_is_waited_for_and_then_named(tmp_path: Pa
                 assert codebase.is_owner
 
 
+def test_an_owner_that_was_stopped_is_named_and_asked_again_when_it_goes_on(tmp_path: Path, root: Path) -> None:
+    home = tmp_path / "home"
+    with process(home, "serve") as owner:
+        assert said(owner) == "True"
+        with opened(home) as codebase:
+            os.kill(owner.pid, signal.SIGSTOP)
+            try:
+                with pytest.raises(CodebaseInUse, match=f"process {owner.pid}, .* is stopped") as raised:
+                    codebase.ask(Index(root=str(root)))
+                assert f"kill -CONT {owner.pid}" in raised.value.hint
+            finally:
+                os.kill(owner.pid, signal.SIGCONT)
+            assert isinstance(codebase.ask(Index(root=str(root))), Indexed)
+
+
 def test_the_socket_of_an_owner_that_was_killed_is_in_nobodys_way(tmp_path: Path, root: Path) -> None:
     with process(tmp_path, "serve") as first:
         assert said(first) == "True"
