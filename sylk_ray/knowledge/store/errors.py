@@ -62,6 +62,7 @@ def fault_of(problem: sqlite3.Error, path: Path) -> SylkError:
             hint="What it knows of repositories can be had again: move it away and run sylk index.",
         )
     hints = {
+        sqlite3.SQLITE_IOERR: "See whether the disk is full; what was known before is kept.",
         sqlite3.SQLITE_FULL: "Make room on the disk; what was known before is kept.",
         sqlite3.SQLITE_READONLY: "Look at its permissions.",
         sqlite3.SQLITE_CANTOPEN: "Look at the folder and its permissions.",

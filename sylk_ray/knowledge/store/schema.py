@@ -70,7 +70,9 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        # Where the disk is full, SQLite has done so by itself.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
 
 

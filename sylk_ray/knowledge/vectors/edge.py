@@ -83,6 +83,7 @@ class EdgeVectors(VectorStore):
             done: list[int] = []
             try:
                 for start in range(0, len(given), BATCH):
+                    folders.check_room(opened.path)
                     batch = given[start : start + BATCH]
                     keys = [each.key for each in batch]
                     of.touch(keys)
@@ -97,6 +98,7 @@ class EdgeVectors(VectorStore):
             if held is None or not gone:
                 return
             of, opened = held
+            folders.check_room(opened.path)
             of.touch(gone)
             try:
                 opened.shard.update(delete_of(gone))
@@ -182,10 +184,7 @@ class EdgeVectors(VectorStore):
     def flush(self, scope: str) -> None:
         with self._shards.writing(scope) as held:
             if held is not None:
-                try:
-                    held[1].flush()
-                except BaseException as error:
-                    raise failure(error, f"flushing the vectors of {scope!r}") from error
+                held[1].flush()
 
     def optimize(self, scope: str) -> bool:
         """Raises RebuildUnderWay."""

@@ -16,13 +16,17 @@ from pathlib import Path
 
 import msgspec
 
-from sylk_ray.knowledge.vectors.errors import StoreDamaged
+from sylk_ray.knowledge.vectors.errors import StoreDamaged, VectorStoreFailed
 from sylk_ray.knowledge.vectors.model import VectorSpace
 
 FORMAT = 1
 RECORD = "scope.json"
 SEAL = "sealed.json"
 REMOVED = "removed-"
+ROOM = 64 << 20
+"""Bytes that must be free on the disk for vectors to be opened or written. The engine maps files that are larger than
+what they hold yet, and reads all of them when it opens them: where the disk has no room for that, the system kills the
+process. Some 60 MB were taken by a scope that was opened on a tmpfs, which gives what is read its room."""
 HINT = "drop the scope and store its points again from the nodes that they belong to"
 
 
@@ -41,6 +45,17 @@ def folder_of(directory: Path, scope: str) -> Path:
 
 def generation_of(folder: Path, generation: int) -> Path:
     return folder / f"g{generation}"
+
+
+def check_room(folder: Path) -> None:
+    """Raises VectorStoreFailed where less than ``ROOM`` is free."""
+    free = shutil.disk_usage(folder).free
+    if free < ROOM:
+        raise VectorStoreFailed(
+            f"there is no room for vectors in {folder}: {free >> 20} MB are free on its disk, and {ROOM >> 20} MB must "
+            "be",
+            hint="make room; what was stored before is kept",
+        )
 
 
 def read_record(folder: Path) -> ScopeRecord | None:

@@ -35,6 +35,7 @@ class EdgeRebuild(Rebuild):
         self._of, generation, self._path = shards.begin_building(scope)
         self._record = ScopeRecord(scope=scope, space=space, generation=generation)
         try:
+            folders.check_room(self._path)
             self._shard = new_shard(str(self._path), space, shards.index_from)
         except BaseException as error:
             self._end()
@@ -45,6 +46,7 @@ class EdgeRebuild(Rebuild):
         check_points(all_points, self.space)
         with self._working():
             for start in range(0, len(all_points), BATCH):
+                folders.check_room(self._path)
                 self._shard.update(upsert_of(all_points[start : start + BATCH]))
 
     def delete(self, keys: Iterable[int]) -> None:

@@ -48,8 +48,11 @@ class Opened:
         """What is deleted then."""
 
     def flush(self) -> None:
-        """All that was written is on the disk when it returns."""
-        self.shard.flush()
+        """All that was written is on the disk when it returns. Raises VectorStoreFailed."""
+        try:
+            self.shard.flush()
+        except BaseException as error:
+            raise failure(error, f"flushing {self.path}") from error
         if self.new:
             # With the folder of the scope, where its record is, and that of the store.
             folders.sync_tree(self.path.parent)
@@ -204,6 +207,7 @@ class Shards:
 
     def _begin(self, scope: EdgeScope) -> None:
         """The first generation, with nothing in it, unless one is being built: then it counts beside that."""
+        folders.check_room(self._directory)
         record = ScopeRecord(scope=scope.name, space=self._space, generation=1)
         path = folders.generation_of(scope.folder, 1)
         path.mkdir(parents=True)
@@ -321,8 +325,9 @@ class Shards:
 
 
 def load_shard(path: Path, name: str) -> engine.EdgeShard:
-    """Raises StoreDamaged."""
+    """Raises StoreDamaged, and VectorStoreFailed where there is no room to open it."""
     folders.break_seal(path)
+    folders.check_room(path)
     try:
         return engine.EdgeShard.load(str(path))
     except BaseException as error:
@@ -336,6 +341,7 @@ def failure(error: BaseException, doing: str, done: Collection[int] = ()) -> Syl
         return error
     if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
         raise error
-    failed = VectorStoreFailed(f"{doing}: {error}", hint="see whether the disk is full; " + folders.HINT)
+    hint = f"see whether the disk is full, and try again; else {folders.HINT}"
+    failed = VectorStoreFailed(f"{doing}: {error}", hint=hint)
     failed.done = frozenset(done)
     return failed

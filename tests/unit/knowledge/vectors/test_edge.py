@@ -21,6 +21,7 @@ from sylk_ray.knowledge.vectors import (
     StoreDamaged,
     StoreInUse,
     VectorSpace,
+    VectorStoreFailed,
 )
 from sylk_ray.knowledge.vectors.edge import EdgeVectors
 from sylk_ray.knowledge.vectors.edge_folders import RECORD, folder_of
@@ -247,3 +248,41 @@ def test_truth_values_are_told_from_numbers_and_words(tmp_path):
         )
         assert [store.count("r", Equals("x", each)) for each in (True, False, 1, "true")] == [1, 0, 1, 1]
         assert [each.payload["x"] for each in store.get("r", [1, 2, 3])] == [True, 1, "true"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 80 MB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=80m,mode=700", "sylk-test", str(disk)]
+    try:
+        done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no mount here")
+    if done.returncode != 0:
+        pytest.skip(f"mounting is not permitted here: {done.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def test_where_a_disk_has_no_room_nothing_is_written_and_nothing_lost(small_disk):
+    filler = small_disk / "filler"
+    with opened(small_disk) as store:
+        store.upsert("r", points(0, 1))
+        filler.write_bytes(bytes(40 << 20))
+        for write in (lambda: store.upsert("r", points(2)), lambda: store.upsert("new", points(2))):
+            with pytest.raises(VectorStoreFailed, match="no room") as raised:
+                write()
+            assert "make room" in raised.value.hint
+        assert store.count("r") == 2
+        assert store.scopes() == ["r"]
+        assert [each.key for each in store.search("r", Query(dense=VECTORS[1], k=1))] == [2]
+    with opened(small_disk) as store:
+        for _ in range(2):
+            with pytest.raises(VectorStoreFailed, match="no room"):
+                store.search("r", Query(dense=VECTORS[1]))
+            filler.write_bytes(bytes(50 << 20))
+    filler.unlink()
+    with opened(small_disk) as store:
+        assert [each.key for each in store.search("r", Query(dense=VECTORS[1], k=1))] == [2]
