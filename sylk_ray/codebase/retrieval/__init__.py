@@ -5,7 +5,7 @@
     Retriever(base).search(Search(query="where are cookies kept", root=root))     # SearchAnswer
 
 ``question`` reads the query, ``candidates`` asks the knowledge base for chunks, ``scoring`` puts files in order (a pure
-function), and ``snippets`` shows what stands there. The weights were chosen on questions over thirty-four repositories;
+function), and ``snippets`` shows what stands there. The weights were chosen on questions over 46 repositories;
 they lie on a plateau, so that no single one matters much (docs/performance.md).
 """
 

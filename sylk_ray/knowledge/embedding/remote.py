@@ -77,7 +77,7 @@ class RemoteEmbedder:
         for attempt in range(ATTEMPTS):
             try:
                 answer = self._client.post(self._url, json=body, headers=self._headers())
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 problem, wait = type(error).__name__, 0.5 * 2**attempt
             else:
                 if answer.is_success:

@@ -51,6 +51,12 @@ def test_texts_go_in_batches_and_come_back_in_order() -> None:
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)
 
 
+@pytest.mark.parametrize("problem", [httpx.DecodingError("no gzip"), httpx.TooManyRedirects("in a circle")])
+def test_whatever_the_connection_ends_in_is_no_embedder(problem: Exception) -> None:
+    with pytest.raises(EmbedderUnavailable, match=type(problem).__name__):
+        Service(*[problem] * 9).embedder().embed_query("abc")
+
+
 def test_what_passes_is_asked_again_after_the_time_that_is_asked_for() -> None:
     service = Service(
         httpx.Response(429, headers={"retry-after": "7"}), httpx.Response(503), httpx.ConnectError("refused")

@@ -163,12 +163,9 @@ GOLDEN = "153a8201f8c97a4edd92d0cf16a217d15fa1c9187eb52e144640fd38026abb5f"
 
 
 def test_no_sum_leaves_what_float32_is_exact_for() -> None:
-    embedder = StaticEmbedder()
-    long = " ".join(open_model().words[:6000])
-    [row] = embedder.embed([long])
-    backwards = StaticEmbedder().embed([f"{long} {long}"])[0]
-    assert np.isfinite(row).all()
-    assert row @ backwards > 0.9
+    words = open_model().words[:6000]
+    long = [" ".join(words), " ".join(reversed(words)), " ".join([*words, *words[:3000]])]
+    assert np.array_equal(StaticEmbedder().embed(long), np.stack([plainly(text) for text in long]))
 
 
 def test_no_sum_of_the_layer_leaves_it_either() -> None:
