@@ -18,7 +18,7 @@ from sylk_ray import __version__
 from sylk_ray.cli.commands import add_commands, wanted_by
 from sylk_ray.cli.shell import Home, Json, error_document
 from sylk_ray.errors import InputError, SylkError
-from sylk_ray.home import default_home
+from sylk_ray.home import default_home, expanded
 
 EXIT_INTERRUPTED = 130
 _HELP = """Runs teams of coding agents on git repositories.
@@ -186,14 +186,14 @@ def _misused(problem: Exception, wants_json: bool) -> int:
 def _logged(problem: Exception, arguments: Sequence[str]) -> Unforeseen:
     import traceback
 
-    log = _home_in(arguments) / "logs" / "cli.log"
     try:
+        log = _home_in(arguments) / "logs" / "cli.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("a") as file:
+        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
             told = "".join(traceback.format_exception(problem))
             file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} sylk {' '.join(arguments)}\n{told}\n")
         where = f"the traceback is in {log}"
-    except OSError as unwritable:
+    except Exception as unwritable:  # whatever it is, it is not what went wrong
         where = f"the traceback could not be kept: {unwritable}"
     return Unforeseen(f"{type(problem).__name__}: {problem}".splitlines()[0], hint=where)
 
@@ -201,7 +201,7 @@ def _logged(problem: Exception, arguments: Sequence[str]) -> Unforeseen:
 def _home_in(arguments: Sequence[str]) -> Path:
     for place, argument in enumerate(arguments):
         if argument == "--home" and place + 1 < len(arguments):
-            return Path(arguments[place + 1]).expanduser()
+            return expanded(Path(arguments[place + 1]))
         if argument.startswith("--home="):
-            return Path(argument[7:]).expanduser()
+            return expanded(Path(argument[7:]))
     return default_home()

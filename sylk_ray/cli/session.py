@@ -12,6 +12,7 @@ import typer
 from sylk_ray.cli.humanise import age
 from sylk_ray.cli.shell import Home, Json, Shell, user_name
 from sylk_ray.errors import InputError
+from sylk_ray.home import expanded
 from sylk_ray.sessions import SessionRecord
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def create(
     shell = Shell(home, json)
     body = {
         "name": name,
-        "repo": str(repo.expanduser().absolute()),
+        "repo": str(expanded(repo).absolute()),
         "description": description,
         "group": {field: value for field, value in group.items() if value is not None},
     }

@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from sylk_ray.errors import SylkError
-from sylk_ray.home import default_home
+from sylk_ray.home import default_home, expanded
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -34,7 +34,7 @@ class Shell:
     """
 
     def __init__(self, home: Path | None = None, json: bool = False) -> None:
-        self.home = home.expanduser().absolute() if home else default_home()
+        self.home = expanded(home).absolute() if home else default_home()
         self.json = json
         # What the command starts, and the settings that it reads, must mean the same directory.
         os.environ["SYLK_HOME"] = str(self.home)

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 from pydantic import ValidationError
 
 from sylk_ray import dag
+from sylk_ray.home import expanded
 from sylk_ray.jobs.document import Document, Place, read_document
 from sylk_ray.jobs.model import Job
 from sylk_ray.jobs.problems import JobProblems, Problem, told_path
@@ -43,7 +44,7 @@ def load_job_file(
         problem = Problem("", line, column, "the file is not UTF-8 text", "save it as UTF-8")
         raise JobProblems(source, [problem]) from None
     job = load_job(text, source=source, variables=variables)
-    home = path.absolute().parent / Path(job.repo).expanduser() if repo is None else repo.absolute()
+    home = path.absolute().parent / expanded(Path(job.repo)) if repo is None else repo.absolute()
     return job.model_copy(update={"repo": str(home.resolve())})
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from sylk_ray.cli.shell import Shell
+from sylk_ray.errors import InputError
+from sylk_ray.home import expanded
 
 if TYPE_CHECKING:
     from sylk_ray.codebase.requests import Answer, AnyRequest, Indexed, Progressed
@@ -35,17 +37,35 @@ _SOON_S = 0.5
 def root_of(path: Path) -> Path:
     """The repository that a path is in: the nearest folder above with a ``.git``, or else the path itself.
 
-    Raises NoSuchFolder for one that is none.
+    Raises NoSuchFolder for one that is none, NotUtf8, and NoSuchUser.
     """
     from sylk_ray.codebase.errors import NoSuchFolder
 
-    wanted = path.expanduser().absolute()
+    wanted = expanded(path).absolute()
     if not wanted.exists():
         raise NoSuchFolder(f"{wanted} does not exist", hint="Name the folder of a repository.")
     if not wanted.is_dir():
         raise NoSuchFolder(f"{wanted} is no folder", hint="Name the folder of a repository.")
     resolved = wanted.resolve()
-    return next((each for each in (resolved, *resolved.parents) if (each / ".git").exists()), resolved)
+    return in_utf8(next((each for each in (resolved, *resolved.parents) if (each / ".git").exists()), resolved))
+
+
+def in_utf8(path: Path) -> Path:
+    """A path whose name can be kept, which is itself. Raises NotUtf8."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as problem:
+        told = os.fsencode(path).decode(errors="backslashreplace")
+        raise NotUtf8(
+            f"the path {told} is no UTF-8", hint="Rename it: what is known is kept by UTF-8 paths."
+        ) from problem
+    return path
+
+
+class NotUtf8(InputError):
+    """A path that nothing can be kept under."""
+
+    code = "path_not_utf8"
 
 
 class Asking:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sylk_ray.cli.code.asking import Asking, asking, root_of
+from sylk_ray.cli.code.asking import Asking, asking, in_utf8, root_of
 from sylk_ray.cli.shell import Home, Json, Shell
 from sylk_ray.errors import InputError, SylkError
+from sylk_ray.home import expanded
 
 if TYPE_CHECKING:
     from sylk_ray.codebase.requests import Indexed
@@ -53,13 +54,13 @@ def index(
             "--watch, --explain and --forget are three different things", hint="Give one of them at a time."
         )
     if forget and not path.exists():
-        root = path.expanduser().absolute()
+        root = in_utf8(expanded(path).absolute())
     else:
         root = root_of(explain.absolute().parent if explain and path == Path() and explain.parent.is_dir() else path)
     with asking(shell) as code:
         if explain is not None:
             # Links above it are followed; a link itself is what is explained.
-            asked = str(explain.absolute().parent.resolve() / explain.name)
+            asked = str(in_utf8(explain.absolute().parent.resolve() / explain.name))
             told = code.ask(of.Explain(path=asked, root=str(root)), of.Explained)
             shell.document(told)
             if not json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -114,6 +115,19 @@ def test_wrong_input_is_named_and_ends_with_2(sylk: Sylk, arguments: list[str], 
     code, output, errors = sylk(*arguments)
     assert (code, output) == (2, "")
     assert said in errors
+
+
+@pytest.mark.parametrize(
+    "arguments", [("search", "x", "--repo"), ("index",), ("index", "--forget"), ("index", "--explain")]
+)
+def test_a_path_that_is_no_utf_8_ends_with_2(sylk: Sylk, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    odd = tmp_path / os.fsdecode(b"odd\xff")
+    odd.mkdir()
+    code, output, errors = sylk(*arguments, odd)
+    assert (code, output) == (2, "")
+    assert "odd\\xff is no UTF-8" in errors
+    output = sylk(*arguments, odd, "--json")[1]
+    assert json.loads(output)["error"]["code"] == "path_not_utf8"
 
 
 def test_a_name_that_is_misspelt_is_corrected(sylk: Sylk, repo: Path) -> None:

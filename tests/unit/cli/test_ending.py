@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from sylk_ray.cli import app
+
 
 def ended(
     program: str, *, home: Path, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE, **environment: str
@@ -133,3 +135,36 @@ def test_an_error_that_the_terminal_has_no_letters_for_is_told(home, tmp_path):
     end = ended(sylk_of("index", str(tmp_path / "größe"), "--json"), home=home, PYTHONIOENCODING="ascii")
     assert (end.returncode, end.stderr) == (2, "")
     assert "größe" in json.loads(end.stdout)["error"]["message"]
+
+
+@pytest.mark.parametrize("at", ["~nosuchuser", "~nosuchuser/x"])
+@pytest.mark.parametrize("arguments", [("search", "x"), ("jobs",), ("inbox", "--json")])
+def test_a_home_of_no_user_is_wrong_input(arguments, at, tmp_path):
+    by_option = ended(sylk_of(*arguments, "--home", at), home=tmp_path)
+    by_environment = ended(sylk_of(*arguments), home=Path(at))
+    for end in (by_option, by_environment):
+        assert end.returncode == 2
+        assert "there is no user nosuchuser" in end.stdout + end.stderr
+        assert "Traceback" not in end.stderr
+
+
+@pytest.mark.parametrize("home", ["home", "~nosuchuser", "a\0b"])
+def test_a_fault_is_told_whatever_its_log_comes_to(home, tmp_path, monkeypatch, capsys):
+    def broken(arguments):
+        raise ValueError("it broke")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(app, "app_for", broken)
+    assert app.run(["search", "\udcff", "--home", home, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["message"] == "ValueError: it broke"
+
+
+def test_the_log_keeps_a_command_line_that_is_no_utf_8(tmp_path, monkeypatch):
+    def broken(arguments):
+        raise ValueError("it broke")
+
+    monkeypatch.setattr(app, "app_for", broken)
+    assert app.run(["search", "\udcff", f"--home={tmp_path}"]) == 1
+    log = (tmp_path / "logs" / "cli.log").read_text(encoding="utf-8")
+    assert "sylk search \\udcff" in log
+    assert "ValueError: it broke" in log
