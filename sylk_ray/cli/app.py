@@ -16,7 +16,7 @@ import typer
 
 from sylk_ray import __version__
 from sylk_ray.cli.commands import add_commands, wanted_by
-from sylk_ray.cli.shell import Home, Json, error_document
+from sylk_ray.cli.shell import Home, Json, error_document, escaped
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home, expanded
 
@@ -146,7 +146,7 @@ def _tell(*lines: str) -> None:
     """On standard error, if that can be written."""
     try:
         for line in lines:
-            print(line, file=sys.stderr, flush=True)
+            print(*map(escaped, line.split("\n")), sep="\n", file=sys.stderr, flush=True)
     except OSError:
         _write_no_more(sys.stderr)
 

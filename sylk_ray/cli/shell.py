@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -25,6 +26,8 @@ Home = Annotated[
     typer.Option("--home", help="The state directory; each has a runtime of its own. [env var: SYLK_HOME]"),
 ]
 PIPE_WIDTH = 400
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+"""All of C0 and C1 but the tab."""
 
 
 class Shell:
@@ -88,6 +91,11 @@ def make_console(*, stderr: bool = False) -> Console:
 
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     return Console(stderr=stderr, highlight=False, width=None if terminal else PIPE_WIDTH)
+
+
+def escaped(text: str) -> str:
+    """One line that cannot command a terminal: its control characters but tabs are shown by their escapes."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def error_document(error: SylkError) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from sylk_ray.cli.shell import Shell
+from sylk_ray.cli.shell import Shell, escaped
 from sylk_ray.errors import InputError
 from sylk_ray.home import expanded
 
@@ -137,7 +137,7 @@ class _Shown:
         if now - self._last < self._every:
             return
         self._last = now
-        line = f"{self._root.name}: {step.stage} {step.done} of {step.total}"
+        line = escaped(f"{self._root.name}: {step.stage} {step.done} of {step.total}")
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()

@@ -9,7 +9,7 @@ import typer
 
 from sylk_ray.cli.code.asking import Refresh, Repo, looked_up, root_of
 from sylk_ray.cli.code.names import Name, nothing_called
-from sylk_ray.cli.shell import Home, Json, Shell
+from sylk_ray.cli.shell import Home, Json, Shell, escaped
 
 if TYPE_CHECKING:
     from sylk_ray.codebase.requests import DependencyGraph
@@ -40,12 +40,12 @@ def deps(
     shell.document(found)
     if json:
         return
-    shell.say(", ".join(found.roots))
+    shell.say(escaped(", ".join(found.roots)))
     for edge in found.edges:
         far = edge.source if reverse else edge.target
         near = edge.target if reverse else edge.source
         arrow = "<-" if reverse else "->"
-        shell.say(f"{'  ' * edge.depth}{arrow} {far}  {edge.how}  {edge.confidence:.2f}  ({near})")
+        shell.say(escaped(f"{'  ' * edge.depth}{arrow} {far}  {edge.how}  {edge.confidence:.2f}  ({near})"))
     if not found.edges:
         shell.say("  nothing uses it" if reverse else "  it uses nothing that is known here")
 
@@ -73,7 +73,7 @@ def graph(
     found = _graph(shell, name, reverse, depth, limit, repo, refresh)
     shell.document(found)
     if not shell.json:
-        shell.say(*(as_dot(found) if format == "dot" else as_mermaid(found)))
+        shell.say(*map(escaped, as_dot(found) if format == "dot" else as_mermaid(found)))
 
 
 def _graph(

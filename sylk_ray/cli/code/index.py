@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sylk_ray.cli.code.asking import Asking, asking, in_utf8, root_of
-from sylk_ray.cli.shell import Home, Json, Shell
+from sylk_ray.cli.shell import Home, Json, Shell, escaped
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import expanded
 
@@ -65,14 +65,14 @@ def index(
             shell.document(told)
             if not json:
                 verdict = "indexed" if told.counts else f"left out: {told.reason}"
-                shell.say(f"{explain}: {verdict}" + (f" ({told.rule})" if told.rule else ""))
+                shell.say(escaped(f"{explain}: {verdict}" + (f" ({told.rule})" if told.rule else "")))
             return
         if forget:
             # Also of a folder that is not there any more.
             gone = code.ask(of.Forget(root=str(root)), of.Forgotten)
             shell.document(gone)
             if not json:
-                shell.say(f"{root}: forgotten, {gone.nodes} nodes")
+                shell.say(escaped(f"{root}: forgotten, {gone.nodes} nodes"))
             return
         if not watch:
             # What little of it would be collected goes with the process.
@@ -83,7 +83,7 @@ def index(
             if not json:
                 _tell(shell, done)
             return
-        shell.note(f"watching {root}; Ctrl-C ends it")
+        shell.note(escaped(f"watching {root}; Ctrl-C ends it"))
         import asyncio
 
         asyncio.run(_watch(shell, code, root))
@@ -91,10 +91,11 @@ def index(
 
 def _tell(shell: Shell, done: Indexed) -> None:
     changed = f"{done.added} added, {done.changed} changed, {done.removed} removed"
-    shell.say(f"{done.root}: {done.files} files ({changed}; {done.symbols} definitions read) in {done.seconds:.1f} s")
+    read = f"{done.files} files ({changed}; {done.symbols} definitions read) in {done.seconds:.1f} s"
+    shell.say(escaped(f"{done.root}: {read}"))
     if done.broken:
         named = ", ".join(done.broken[:5]) + (" …" if len(done.broken) > 5 else "")
-        shell.note(f"parsed in part only: {named}")
+        shell.note(escaped(f"parsed in part only: {named}"))
 
 
 async def _watch(shell: Shell, code: Asking, root: Path) -> None:
@@ -112,7 +113,7 @@ async def _watch(shell: Shell, code: Asking, root: Path) -> None:
 
     def report(outcome: Indexed | SylkError) -> None:
         if isinstance(outcome, SylkError):
-            shell.note(f"error: {outcome.message}" + (f"; {outcome.hint}" if outcome.hint else ""))
+            shell.note(escaped(f"error: {outcome.message}" + (f"; {outcome.hint}" if outcome.hint else "")))
         elif shell.json:
             print(msgspec.json.encode(outcome).decode(), flush=True)
         elif outcome.added or outcome.changed or outcome.removed:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sylk_ray.cli.code.asking import asking
-from sylk_ray.cli.shell import Home, Json, Shell
+from sylk_ray.cli.shell import Home, Json, Shell, escaped
 from sylk_ray.errors import SylkError
 
 app = typer.Typer(no_args_is_help=True, help="Look after what is known of repositories.", rich_markup_mode=None)
@@ -31,7 +31,7 @@ def stats(home: Home = None, json: Json = False) -> None:
     if json:
         return
     for root, nodes in found.roots.items():
-        shell.say(f"{root}: {nodes:,} nodes")
+        shell.say(escaped(f"{root}: {nodes:,} nodes"))
     if not found.roots:
         shell.say("nothing is known yet; sylk index makes a repository known")
     for domain, types in found.nodes.items():
@@ -73,4 +73,4 @@ def verify(
     if not json:
         shell.say(f"mended: {found.mended} vectors made or removed" if found.mended else "all parts agree")
         for problem in found.problems:
-            shell.say(f"  {problem}")
+            shell.say(escaped(f"  {problem}"))

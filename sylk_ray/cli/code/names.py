@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sylk_ray.cli.code.asking import Refresh, Repo, looked_up, root_of
-from sylk_ray.cli.shell import Home, Json, Shell
+from sylk_ray.cli.shell import Home, Json, Shell, escaped
 from sylk_ray.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,9 +84,8 @@ def usages(
         shell.say(f"{len(found.usages)} uses" if found.usages else "no use of it was found")
         for usage in found.usages:
             within = f" in {usage.within}" if usage.within else ""
-            shell.say(
-                f"  {usage.path}:{usage.line}  {usage.how}{within}  {usage.confidence:.2f}  {usage.text}".rstrip()
-            )
+            told = f"  {usage.path}:{usage.line}  {usage.how}{within}  {usage.confidence:.2f}  {usage.text}"
+            shell.say(escaped(told.rstrip()))
 
 
 def nothing_called(name: str, near: list[str], root: Path) -> NoSuchName:
@@ -97,4 +96,4 @@ def nothing_called(name: str, near: list[str], root: Path) -> NoSuchName:
 
 def _line(found: SymbolFound) -> str:
     where = f"{found.path}:{found.start_line}-{found.end_line}" if found.path else found.symbol
-    return f"{where}  {found.kind}  {found.signature or found.symbol}".rstrip()
+    return escaped(f"{where}  {found.kind}  {found.signature or found.symbol}".rstrip())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sylk_ray.cli.code.asking import Refresh, Repo, looked_up, root_of
-from sylk_ray.cli.shell import Home, Json, Shell
+from sylk_ray.cli.shell import Home, Json, Shell, escaped
 from sylk_ray.errors import InputError
 
 if TYPE_CHECKING:
@@ -102,13 +102,15 @@ def _show(shell: Shell, answer: SearchAnswer) -> None:
         shell.say(f"nothing found for {answer.query!r}" + (f". {answer.hint}" if answer.hint else ""))
     for number, result in enumerate(answer.results, 1):
         named = f"  {result.symbol} ({result.kind})" if result.symbol else ""
-        shell.say(f"{number}. {result.path}:{result.start_line}-{result.end_line}{named}  {result.score:.2f}")
-        shell.say(f"   {'; '.join(result.why)}")
+        where = f"{result.path}:{result.start_line}-{result.end_line}"
+        shell.say(escaped(f"{number}. {where}{named}  {result.score:.2f}"))
+        shell.say(escaped(f"   {'; '.join(result.why)}"))
         _snippet(shell, result)
         shell.say("")
 
 
 def _snippet(shell: Shell, result: Result) -> None:
+    lines = [escaped(line.removesuffix("\r")) for line in result.snippet.split("\n")]
     if shell.is_terminal:
         from rich.syntax import Syntax
 
@@ -116,7 +118,7 @@ def _snippet(shell: Shell, result: Result) -> None:
         lexer = names.get(result.language, result.language)
         shell.show(
             Syntax(
-                result.snippet,
+                "\n".join(lines),
                 lexer,
                 line_numbers=True,
                 start_line=result.start_line,
@@ -125,5 +127,5 @@ def _snippet(shell: Shell, result: Result) -> None:
             )
         )
     else:
-        for number, line in enumerate(result.snippet.split("\n"), result.start_line):
+        for number, line in enumerate(lines, result.start_line):
             shell.say(f"   {number:>5}  {line}".rstrip())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -63,6 +64,19 @@ def test_colours_are_for_terminals_and_for_who_wants_them(
     assert "\x1b[" not in sylk(*asked)[1]
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "\x1b[" in sylk(*asked)[1]
+
+
+@pytest.mark.parametrize("colours", [{}, {"FORCE_COLOR": "1"}])
+def test_what_is_found_cannot_command_the_terminal(sylk: Sylk, repo: Path, colours: dict[str, str]) -> None:
+    (repo / "esc\x1b[2J\n.py").write_bytes(b'def zebra():\r\n\tx = "\x1b]0;gone\x07\x7f\xc2\x9b3m"\r\n')
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", "".join(sylk("search", "zebra", "--repo", repo, "-k", 1, **colours)[1:]))
+    assert r"1. esc\x1b[2J\n.py:1-2" in plain
+    assert r'x = "\x1b]0;gone\x07\x7f\x9b3m"' in plain
+    assert not re.search(r"[^\n\t -~]|\\r", plain)
+    for command in ("symbol", "usages", "deps", "graph"):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f]", sylk(command, "zebra", "--repo", repo)[1])
+    found = _json(sylk("search", "zebra", "--repo", repo, "-k", 1, "--json"))["results"][0]
+    assert (found["path"], "\x1b]0;gone\x07" in found["snippet"]) == ("esc\x1b[2J\n.py", True)
 
 
 def test_people_see_where_why_and_the_lines(sylk: Sylk, repo: Path) -> None:
