@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -16,7 +15,7 @@ import typer
 
 from sylk_ray import __version__
 from sylk_ray.cli.commands import add_commands, wanted_by
-from sylk_ray.cli.shell import Home, Json, error_document, escaped
+from sylk_ray.cli.shell import Home, Json, error_document, escaped, print_document
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home, expanded
 
@@ -153,12 +152,8 @@ def _tell(*lines: str) -> None:
 
 def _report(error: SylkError, wants_json: bool) -> int:
     if wants_json:
-        document = error_document(error)
         try:
-            try:
-                print(json.dumps(document, indent=2, ensure_ascii=False), flush=True)
-            except UnicodeEncodeError:
-                print(json.dumps(document, indent=2), flush=True)
+            print_document(error_document(error))
             return error.exit_code
         except BrokenPipeError:
             raise

@@ -63,7 +63,7 @@ class Shell:
     def document(self, value: object) -> None:
         """The answer for programs; nothing when a person asked."""
         if self.json:
-            print(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False), flush=True)
+            print_document(msgspec.to_builtins(value))
 
     def _stream(self) -> TextIO:
         return sys.stderr if self.json else sys.stdout
@@ -91,6 +91,19 @@ def make_console(*, stderr: bool = False) -> Console:
 
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     return Console(stderr=stderr, highlight=False, width=None if terminal else PIPE_WIDTH)
+
+
+def print_document(value: object) -> None:
+    """What ``--json`` prints: UTF-8, or ASCII where the output has no letters for it. Raises OSError."""
+    try:
+        print(decoded(json.dumps(value, indent=2, ensure_ascii=False)), flush=True)
+    except UnicodeEncodeError:
+        print(json.dumps(value, indent=2), flush=True)
+
+
+def decoded(text: str) -> str:
+    """Text of the command line, without the surrogates that Python puts for what is no UTF-8."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def escaped(text: str) -> str:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sylk_ray.cli.code.asking import Refresh, Repo, looked_up, root_of
-from sylk_ray.cli.shell import Home, Json, Shell, escaped
+from sylk_ray.cli.shell import Home, Json, Shell, decoded, escaped
 from sylk_ray.errors import InputError
 
 if TYPE_CHECKING:
     from sylk_ray.codebase.requests import SymbolFound
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A name, or a qualified one: Parser.parse, src/a.py#main.")]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", callback=decoded, help="A name, or a qualified one: Parser.parse, src/a.py#main."),
+]
 
 
 class NoSuchName(InputError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sylk_ray.cli.code.asking import Refresh, Repo, looked_up, root_of
-from sylk_ray.cli.shell import Home, Json, Shell, escaped
+from sylk_ray.cli.shell import Home, Json, Shell, decoded, escaped
 from sylk_ray.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,12 +28,16 @@ class UnknownLanguage(InputError):
 
 
 def search(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What it does, in words; a name; or a path.")],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", callback=decoded, help="What it does, in words; a name; or a path.")
+    ],
     repo: Repo = Path(),
     k: Annotated[int, typer.Option("-k", min=1, max=100, help="Results at most.")] = 10,
     kind: Annotated[Literal["function", "type", "file", "any"], typer.Option("--kind", help="What to find.")] = "any",
     lang: Annotated[str, typer.Option("--lang", metavar="LANGUAGE", help="Only files in this language.")] = "",
-    path: Annotated[str, typer.Option("--path", metavar="GLOB", help="Only files whose paths match.")] = "",
+    path: Annotated[
+        str, typer.Option("--path", metavar="GLOB", callback=decoded, help="Only files whose paths match.")
+    ] = "",
     budget: Annotated[int, typer.Option("--budget", min=20, metavar="TOKENS", help="Of all snippets.")] = 4000,
     refresh: Refresh = True,
     home: Home = None,

@@ -144,6 +144,21 @@ def test_a_path_that_is_no_utf_8_ends_with_2(sylk: Sylk, tmp_path: Path, argumen
     assert json.loads(output)["error"]["code"] == "path_not_utf8"
 
 
+@pytest.mark.parametrize("locale", [{}, {"LC_ALL": "C"}])
+def test_a_query_that_is_no_utf_8_is_answered_in_utf_8(
+    start: Callable[..., subprocess.Popen[str]], sylk: Sylk, repo: Path, locale: dict[str, str]
+) -> None:
+    odd = os.fsdecode(b"cookie \xff")
+    asked = ("search", odd, "--repo", repo, "--json")
+    assert _json(sylk(*asked, **locale))["query"] == "cookie \ufffd"
+    assert "\ufffd" in _json(sylk("deps", odd, "--repo", repo, "--json", **locale), code=2)["error"]["message"]
+    watching = start("index", repo, "--watch", "--json")
+    assert watching.stdout is not None
+    watching.stdout.readline()
+    # Another process owns what is known.
+    assert _json(sylk(*asked, "--path", os.fsdecode(b"*\xff"), **locale))["status"] == "no_matches"
+
+
 def test_a_name_that_is_misspelt_is_corrected(sylk: Sylk, repo: Path) -> None:
     code, _, errors = sylk("symbol", "CokieJar", "--repo", repo)
     assert code == 2

@@ -137,6 +137,14 @@ def test_an_error_that_the_terminal_has_no_letters_for_is_told(home, tmp_path):
     assert "größe" in json.loads(end.stdout)["error"]["message"]
 
 
+@pytest.mark.parametrize("value", ["größe", "\udcff", chr(0xD800)])
+def test_a_document_is_one_whatever_is_in_it(value, tmp_path):
+    print_it = f"from sylk_ray.cli.shell import print_document; print_document({value!a})"
+    for encoding in ("utf-8", "ascii", "utf-8:surrogateescape"):
+        end = ended(print_it, home=tmp_path, PYTHONIOENCODING=encoding)
+        assert json.loads(end.stdout) in (value, "\ufffd")
+
+
 @pytest.mark.parametrize("at", ["~nosuchuser", "~nosuchuser/x"])
 @pytest.mark.parametrize("arguments", [("search", "x"), ("jobs",), ("inbox", "--json")])
 def test_a_home_of_no_user_is_wrong_input(arguments, at, tmp_path):
