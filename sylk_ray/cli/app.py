@@ -15,7 +15,7 @@ import typer
 
 from sylk_ray import __version__
 from sylk_ray.cli.commands import add_commands, wanted_by
-from sylk_ray.cli.shell import Home, Json, error_document, escaped, print_document
+from sylk_ray.cli.shell import Home, Json, error_document, escaped, print_document, write_line
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home, expanded
 
@@ -145,7 +145,7 @@ def _tell(*lines: str) -> None:
     """On standard error, if that can be written."""
     try:
         for line in lines:
-            print(*map(escaped, line.split("\n")), sep="\n", file=sys.stderr, flush=True)
+            write_line("\n".join(map(escaped, line.split("\n"))), sys.stderr)
     except OSError:
         _write_no_more(sys.stderr)
 
@@ -170,7 +170,7 @@ def _misused(problem: Exception, wants_json: bool) -> int:
     message: str = getattr(problem, "format_message")().rstrip(".")  # noqa: B009
     if type(problem).__name__ == "NoArgsIsHelpError":
         if not wants_json:
-            print(message, file=sys.stderr)
+            write_line(message, sys.stderr)
             return UsageWrong.exit_code
         message = "missing command"
     context = getattr(problem, "ctx", None)

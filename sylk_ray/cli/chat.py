@@ -14,7 +14,7 @@ import typer
 
 from sylk_ray.cli.say import Session
 from sylk_ray.cli.saying import Listener, listener_of, told, went_well
-from sylk_ray.cli.shell import Home, Json, Shell
+from sylk_ray.cli.shell import Home, Json, Shell, is_terminal
 from sylk_ray.errors import RuntimeNotReachable, SylkError
 from sylk_ray.gateway.narration import plain
 
@@ -41,7 +41,7 @@ def chat(session: Session = "", home: Home = None, json: Json = False) -> None:
     """
     shell = Shell(home, json)
     listener = listener_of(shell.client(), session)
-    terminal = sys.stdin.isatty() and not json
+    terminal = is_terminal(sys.stdin) and not json
     if terminal:
         shell.note(f"You speak to {listener.name}. /help tells what can be said; Ctrl-D ends.")
     documents: list[Any] = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from sylk_ray.cli.job_view import JobView, live_table
-from sylk_ray.cli.shell import Shell, make_console
+from sylk_ray.cli.shell import Shell, is_terminal, make_console
 from sylk_ray.errors import SylkError
 from sylk_ray.gateway.narration import narrate, plain
 from sylk_ray.messaging import Event
@@ -48,7 +48,7 @@ def follow(shell: Shell, client: GatewayClient, job_id: str) -> JobRecord:
     after = interrupts = 0
     view = JobView()
     cancelling = False
-    answering = sys.stdin.isatty() and not shell.json
+    answering = is_terminal(sys.stdin) and not shell.json
     asked: Event | None = None
     while True:
         try:
@@ -71,7 +71,7 @@ def follow(shell: Shell, client: GatewayClient, job_id: str) -> JobRecord:
             interrupts += 1
             if cancelling and interrupts > 2:
                 raise Detached from None
-            if interrupts == 1 and sys.stdin.isatty() and not _wants_cancel(shell):
+            if interrupts == 1 and is_terminal(sys.stdin) and not _wants_cancel(shell):
                 raise Detached from None
             cancelling = True
             _cancel(shell, client, job_id)
@@ -145,7 +145,7 @@ def _cancel(shell: Shell, client: GatewayClient, job_id: str) -> None:
 
 @contextlib.contextmanager
 def _display(shell: Shell, view: JobView) -> Generator[Display]:
-    if shell.json or not sys.stdout.isatty():
+    if shell.json or not is_terminal(sys.stdout):
         yield Lines(shell)
         return
     from rich.live import Live

@@ -45,27 +45,28 @@ class Shell:
     @property
     def is_terminal(self) -> bool:
         """Whether a person sees the lines, or colours are wanted all the same (``FORCE_COLOR``)."""
-        return self._stream().isatty() or bool(os.environ.get("FORCE_COLOR"))
+        return is_terminal(self._stream()) or bool(os.environ.get("FORCE_COLOR"))
 
     def say(self, *lines: str) -> None:
         """Lines that are the answer."""
         for line in lines:
-            print(line, file=self._stream(), flush=True)
+            write_line(line, self._stream())
 
     def note(self, line: str) -> None:
         """A line about what is going on, beside the answer."""
-        print(line, file=sys.stderr, flush=True)
+        write_line(line, sys.stderr)
 
     def show(self, thing: RenderableType) -> None:
         """A table, for people."""
-        make_console(stderr=self.json).print(thing)
+        if self._stream():
+            make_console(stderr=self.json).print(thing)
 
     def document(self, value: object) -> None:
         """The answer for programs; nothing when a person asked."""
         if self.json:
             print_document(msgspec.to_builtins(value))
 
-    def _stream(self) -> TextIO:
+    def _stream(self) -> TextIO | None:
         return sys.stderr if self.json else sys.stdout
 
     def client(self) -> GatewayClient:
@@ -85,11 +86,22 @@ def user_name() -> str:
         return str(os.getuid())
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person is there; not where the stream was closed before Python began, which makes it None."""
+    return stream is not None and stream.isatty()
+
+
+def write_line(line: str, stream: TextIO | None) -> None:
+    """At once; nowhere if the stream is None, which ``print`` takes for standard output."""
+    if stream is not None:
+        print(line, file=stream, flush=True)
+
+
 def make_console(*, stderr: bool = False) -> Console:
     """A console that does not squeeze tables into 80 columns when nobody looks."""
     from rich.console import Console
 
-    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    terminal = is_terminal(sys.stderr if stderr else sys.stdout)
     return Console(stderr=stderr, highlight=False, width=None if terminal else PIPE_WIDTH)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from sylk_ray.cli.shell import Home, Json, Shell, make_console
+from sylk_ray.cli.shell import Home, Json, Shell, is_terminal, make_console
 from sylk_ray.errors import RuntimeNotReachable, SylkError
 from sylk_ray.fairness import Snapshot
 from sylk_ray.sessions import SessionRecord
@@ -44,7 +44,7 @@ def top(
     shell.document(told)
     if json:
         return
-    if once or not sys.stdout.isatty():
+    if once or not is_terminal(sys.stdout):
         shell.show(_picture(told))
         return
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from sylk_ray.cli.shell import Shell, escaped
+from sylk_ray.cli.shell import Shell, escaped, is_terminal
 from sylk_ray.errors import InputError
 from sylk_ray.home import expanded
 
@@ -128,7 +128,7 @@ class _Shown:
     def __init__(self, shell: Shell, root: Path, quietly: bool) -> None:
         self._shell = shell
         self._root = root
-        self._every = 0.1 if sys.stderr.isatty() else 5.0
+        self._every = 0.1 if is_terminal(sys.stderr) else 5.0
         self._last = time.monotonic() + (_SOON_S if quietly else 0.0) - self._every
         self._open = False
 
@@ -138,7 +138,7 @@ class _Shown:
             return
         self._last = now
         line = escaped(f"{self._root.name}: {step.stage} {step.done} of {step.total}")
-        if sys.stderr.isatty():
+        if is_terminal(sys.stderr):
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
             self._open = True

@@ -176,3 +176,29 @@ def test_the_log_keeps_a_command_line_that_is_no_utf_8(tmp_path, monkeypatch):
     log = (tmp_path / "logs" / "cli.log").read_text(encoding="utf-8")
     assert "sylk search \\udcff" in log
     assert "ValueError: it broke" in log
+
+
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code", "left"),
+    [
+        (">&-", ("search", "zebra"), 0, ""),
+        (">&-", ("search", "zebra", "--json"), 0, ""),
+        (">&-", ("doctor",), None, ""),
+        (">&-", ("search", "?!"), 2, "error: the query has no word"),
+        ("2>&-", ("search", "zebra", "--json"), 0, '"status": "found"'),
+        ("2>&-", ("search", "?!"), 2, ""),
+        (">&- 2>&-", ("search", "zebra"), 0, ""),
+    ],
+)
+def test_streams_may_be_closed_from_the_start(closed, arguments, code, left, home, tmp_path):
+    root = tmp_path / "repo"
+    root.mkdir()
+    (root / "zoo.py").write_text("def zebra(): pass\n")
+    command = [sys.executable, "-c", "from sylk_ray.cli import main; main()", *arguments, "--home", str(home)]
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *command]
+    end = subprocess.run(shell, cwd=root, capture_output=True, text=True, check=False)
+    assert code is None or end.returncode == code
+    assert (left in end.stdout + end.stderr) if left else (end.stdout == "")
+    assert "Error" not in end.stderr
+    if "--json" in arguments and end.stdout:
+        json.loads(end.stdout)
