@@ -118,8 +118,8 @@ def _outcome(arguments: Sequence[str]) -> int:
     except Exception as problem:
         if hasattr(problem, "format_message"):  # typer's usage errors, whose base is not the same in all its versions
             return _misused(problem, wants_json)
-        if isinstance(problem, OSError) and not _write_or_forget():
-            wants_json = False
+        if isinstance(problem, OSError) and sys.stdout:
+            sys.stdout.flush()  # raises again if this is what could not be written
         return _report(_logged(problem, arguments), wants_json)
 
 

@@ -37,7 +37,8 @@ def sylk_of(*arguments: str) -> str:
     ("arguments", "code", "told"),
     [
         (("version",), 1, "No space left on device"),
-        (("version", "--json"), 1, "hint: the traceback is in"),
+        (("version", "--json"), 1, "error: the output cannot be written: No space left on device"),
+        (("knowledge", "stats"), 1, "error: the output cannot be written: No space left on device"),
         (("--help",), 1, "No space left on device"),
         (("nope", "--json"), 2, "hint: see `"),
         (("jobs", "--json"), 3, "sylk up"),
@@ -48,6 +49,7 @@ def test_what_cannot_be_written_is_told(arguments, code, told, home):
         end = ended(sylk_of(*arguments), home=home, stdout=full.fileno())
     assert end.returncode == code
     assert told in end.stderr
+    assert "traceback" not in end.stderr
     assert "Traceback" not in end.stderr
     assert "Exception ignored" not in end.stderr
 
