@@ -38,6 +38,13 @@ class Unforeseen(SylkError):
     code = "unforeseen"
 
 
+class Interrupted(SylkError):
+    """Ctrl-C, or SIGTERM."""
+
+    code = "interrupted"
+    exit_code = EXIT_INTERRUPTED
+
+
 def _version_asked(asked: bool) -> None:
     if asked:
         print(f"sylk {__version__}")
@@ -107,12 +114,13 @@ def _outcome(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = app_for(arguments)(list(arguments), standalone_mode=False)
+        if code == EXIT_INTERRUPTED:  # typer's, in place of KeyboardInterrupt
+            return _report(Interrupted("interrupted"), wants_json)
         return code if isinstance(code, int) else 0
     except SylkError as error:
         return _report(error, wants_json)
     except (KeyboardInterrupt, typer.Abort):
-        _tell("interrupted")
-        return EXIT_INTERRUPTED
+        return _report(Interrupted("interrupted"), wants_json)
     except typer.Exit as done:
         return done.exit_code
     except Exception as problem:
@@ -160,7 +168,7 @@ def _report(error: SylkError, wants_json: bool) -> int:
         except OSError:
             _write_no_more(sys.stdout)
     # The problems of a job file each begin with file:line:column, where editors look for it.
-    prefix = "" if error.code == "job_problems" else "error: "
+    prefix = "" if error.code in ("job_problems", Interrupted.code) else "error: "
     _tell(f"{prefix}{error.message}", *([f"hint: {error.hint}"] if error.hint else []))
     return error.exit_code
 

@@ -209,6 +209,29 @@ def test_a_watched_repository_is_known_as_it_changes(
     assert watching.wait(timeout=20) == 0
 
 
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_an_indexing_that_is_interrupted_says_so(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path, ending: signal.Signals, options: list[str]
+) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(400):
+        (many / f"m{number}.py").write_text("".join(f"def f{number}_{each}(): pass\n" for each in range(40)))
+    indexing = start("index", many, *options)
+    assert indexing.stderr is not None
+    assert "many: " in indexing.stderr.readline()
+    indexing.send_signal(ending)
+    output, errors = indexing.communicate(timeout=60)
+    assert indexing.returncode == 130
+    if options:
+        assert json.loads(output)["error"] == {
+            "code": "interrupted", "message": "interrupted", "hint": "", "exit_code": 130,
+        }  # fmt: skip
+    else:
+        assert (output, errors.splitlines()[-1]) == ("", "interrupted")
+
+
 def test_a_search_loads_nothing_that_it_does_not_need(repo, home) -> None:
     arguments = ["search", "cookie", "--repo", str(repo), "--home", str(home)]
     unneeded = ["ray", "fastapi", "uvicorn", "torch", "httpx", "rich", "sylk_ray.messaging", "sylk_ray.cli.submit"]
