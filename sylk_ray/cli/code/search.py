@@ -14,6 +14,9 @@ from sylk_ray.errors import InputError
 if TYPE_CHECKING:
     from sylk_ray.codebase.requests import Result, SearchAnswer
 
+_QUERY_WIDTH = 80
+"""Of a query that is shown again."""
+
 
 class NothingAsked(InputError):
     """A query without a word."""
@@ -103,7 +106,8 @@ def _language(name: str) -> str:
 
 def _show(shell: Shell, answer: SearchAnswer) -> None:
     if not answer.results:
-        shell.say(f"nothing found for {answer.query!r}" + (f". {answer.hint}" if answer.hint else ""))
+        asked = answer.query if len(answer.query) <= _QUERY_WIDTH else f"{answer.query[:_QUERY_WIDTH]}..."
+        shell.say(escaped(f"nothing found for {asked!r}" + (f". {answer.hint}" if answer.hint else "")))
     for number, result in enumerate(answer.results, 1):
         named = f"  {result.symbol} ({result.kind})" if result.symbol else ""
         where = f"{result.path}:{result.start_line}-{result.end_line}"

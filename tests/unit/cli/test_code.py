@@ -54,7 +54,11 @@ def test_what_is_nowhere_is_said_to_be_nowhere(sylk: Sylk, repo: Path) -> None:
     assert (found["status"], found["results"], found["tokens"]) == ("no_matches", [], 0)
     assert found["hint"]
     code, output, _ = sylk("search", "quantum chromodynamics", "--repo", repo)
-    assert (code, output.startswith("nothing found")) == (0, True)
+    assert (code, output.startswith("nothing found for 'quantum chromodynamics'")) == (0, True)
+    long = "quantum" * 1000
+    assert _json(sylk("search", long, "--repo", repo, "--json"))["query"] == long
+    code, output, _ = sylk("search", long, "--repo", repo)
+    assert (code, "quantumqua...'" in output, len(output) < 400) == (0, True, True)
 
 
 def test_colours_are_for_terminals_and_for_who_wants_them(
