@@ -41,13 +41,27 @@ def root_of(path: Path) -> Path:
     """
     from sylk_ray.codebase.errors import NoSuchFolder
 
-    wanted = expanded(path).absolute()
-    if not wanted.exists():
-        raise NoSuchFolder(f"{wanted} does not exist", hint="Name the folder of a repository.")
-    if not wanted.is_dir():
-        raise NoSuchFolder(f"{wanted} is no folder", hint="Name the folder of a repository.")
-    resolved = wanted.resolve()
-    return in_utf8(next((each for each in (resolved, *resolved.parents) if (each / ".git").exists()), resolved))
+    with looking_at(path):
+        wanted = expanded(path).absolute()
+        if not wanted.exists():
+            raise NoSuchFolder(f"{wanted} does not exist", hint="Name the folder of a repository.")
+        if not wanted.is_dir():
+            raise NoSuchFolder(f"{wanted} is no folder", hint="Name the folder of a repository.")
+        resolved = wanted.resolve()
+        return in_utf8(next((each for each in (resolved, *resolved.parents) if (each / ".git").exists()), resolved))
+
+
+@contextmanager
+def looking_at(path: Path) -> Generator[None]:
+    """What the system says of a path that cannot be reached, as NoSuchFolder."""
+    from sylk_ray.codebase.errors import NoSuchFolder
+
+    try:
+        yield
+    except OSError as problem:
+        raise NoSuchFolder(
+            f"{path} cannot be reached: {problem.strerror}", hint="Name a folder that this user may read."
+        ) from problem
 
 
 def in_utf8(path: Path) -> Path:

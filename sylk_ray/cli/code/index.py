@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sylk_ray.cli.code.asking import Asking, asking, in_utf8, root_of
+from sylk_ray.cli.code.asking import Asking, asking, in_utf8, looking_at, root_of
 from sylk_ray.cli.shell import Home, Json, Shell, escaped
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import expanded
@@ -53,10 +53,13 @@ def index(
         raise OneThingAtATime(
             "--watch, --explain and --forget are three different things", hint="Give one of them at a time."
         )
-    if forget and not path.exists():
-        root = in_utf8(expanded(path).absolute())
-    else:
-        root = root_of(explain.absolute().parent if explain and path == Path() and explain.parent.is_dir() else path)
+    with looking_at(explain or path):
+        if forget and not path.exists():
+            root = in_utf8(expanded(path).absolute())
+        elif explain and path == Path() and explain.parent.is_dir():
+            root = root_of(explain.absolute().parent)
+        else:
+            root = root_of(path)
     with asking(shell) as code:
         if explain is not None:
             # Links above it are followed; a link itself is what is explained.

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from sylk_ray.cli.app import run
 from sylk_ray.cli.code.deps import as_dot, as_mermaid
 from sylk_ray.codebase.requests import Dependency, DependencyGraph
 from tests.unit.codebase.repository import write_repository
@@ -161,6 +162,44 @@ def test_a_query_that_is_no_utf_8_is_answered_in_utf_8(
     watching.stdout.readline()
     # Another process owns what is known.
     assert _json(sylk(*asked, "--path", os.fsdecode(b"*\xff"), **locale))["status"] == "no_matches"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["search", "x", "--repo", "a" * 300], "File name too long"),
+        (["search", "x", "--repo", "a/" * 2500], "File name too long"),
+        (["search", "x", "--repo", "~nosuchuser/x"], "there is no user nosuchuser"),
+        (["index", "--explain", "a" * 300 + "/x.py"], "File name too long"),
+        (["index", "a" * 300, "--forget"], "File name too long"),
+    ],
+)
+def test_a_path_that_cannot_be_reached_ends_with_2(sylk: Sylk, arguments: list[str], said: str) -> None:
+    code, output, errors = sylk(*arguments)
+    assert (code, output) == (2, "")
+    assert said in errors
+
+
+@pytest.mark.parametrize("arguments", [["search", "x", "--repo"], ["index", "--explain"], ["index"]])
+def test_a_path_that_may_not_be_read_ends_with_2(
+    arguments: list[str],
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    hidden = tmp_path / "hidden"
+    of_others = Path.stat
+
+    def stat(path: Path, **options: Any) -> os.stat_result:
+        if path.is_relative_to(hidden):
+            raise PermissionError(13, "Permission denied", str(path))
+        return of_others(path, **options)
+
+    monkeypatch.setenv("SYLK_HOME", str(home))
+    monkeypatch.setattr(Path, "stat", stat)
+    assert run([*arguments, str(hidden / "in" / "a.py")]) == 2
+    assert "cannot be reached: Permission denied" in capsys.readouterr().err
 
 
 def test_a_name_that_is_misspelt_is_corrected(sylk: Sylk, repo: Path) -> None:
