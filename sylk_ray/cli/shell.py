@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import msgspec
 import typer
 
-from sylk_ray.errors import SylkError
+from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home, expanded
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 """All of C0 and C1 but the tab."""
 
 
+class HomeUnreachable(InputError):
+    """The state directory is where this user cannot get."""
+
+    code = "home_unreachable"
+
+
 class Shell:
     """One command's place in the world: its state directory, and where its words go.
 
@@ -39,6 +45,7 @@ class Shell:
     def __init__(self, home: Path | None = None, json: bool = False) -> None:
         self.home = expanded(home).absolute() if home else default_home()
         self.json = json
+        _check(self.home)
         # What the command starts, and the settings that it reads, must mean the same directory.
         os.environ["SYLK_HOME"] = str(self.home)
 
@@ -74,6 +81,19 @@ class Shell:
         from sylk_ray.gateway.client import GatewayClient
 
         return GatewayClient(self.home)
+
+
+def _check(home: Path) -> None:
+    """That it can be looked into, if it is there. Raises HomeUnreachable."""
+    try:
+        (home / "settings.yaml").stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # it is made where it is needed; what cannot be kept in a file is told there
+    except OSError as problem:
+        raise HomeUnreachable(
+            f"the state directory {home} cannot be reached: {problem.strerror}",
+            hint="Name a folder that this user may read and write, with --home or SYLK_HOME.",
+        ) from problem
 
 
 def user_name() -> str:

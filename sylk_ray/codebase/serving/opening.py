@@ -115,7 +115,10 @@ class Codebase:
         while self._owned is None:
             if self._closed:
                 raise _closed(self.directory)
-            connection = addresses.connect(self.directory)
+            try:
+                connection = addresses.connect(self.directory)
+            except OSError as problem:
+                raise _unusable(self.directory, problem) from problem
             if connection is not None:
                 return connection
             try:
@@ -164,10 +167,7 @@ class Codebase:
             try:
                 owned = self._open(self.directory)
             except OSError as problem:
-                raise DirectoryUnusable(
-                    f"what is known cannot be kept in {self.directory}: {problem.strerror or problem}",
-                    hint="it must be a folder that this user may write to",
-                ) from problem
+                raise _unusable(self.directory, problem) from problem
             if self._serve:
                 try:
                     self._server = Server(owned[1], self.directory)
@@ -182,6 +182,13 @@ class Codebase:
 
 def _closed(directory: Path) -> CodebaseClosed:
     return CodebaseClosed(f"{directory} was closed", hint="open it again")
+
+
+def _unusable(directory: Path, problem: OSError) -> DirectoryUnusable:
+    return DirectoryUnusable(
+        f"what is known cannot be kept in {directory}: {problem.strerror or problem}",
+        hint="it must be a folder that this user may write to",
+    )
 
 
 def _own(directory: Path) -> Opening:

@@ -204,3 +204,24 @@ def test_streams_may_be_closed_from_the_start(closed, arguments, code, left, hom
     assert "Error" not in end.stderr
     if "--json" in arguments and end.stdout:
         json.loads(end.stdout)
+
+
+@pytest.mark.parametrize("arguments", [("search", "x"), ("jobs",), ("models", "list"), ("doctor",)])
+def test_a_home_that_cannot_be_reached_is_wrong_input(arguments, tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for at, told in ((tmp_path / ("a" * 300), "File name too long"), (loop, "Too many levels of symbolic links")):
+        end = ended(sylk_of(*arguments, "--home", str(at), "--json"), home=tmp_path)
+        error = json.loads(end.stdout)["error"]
+        assert (end.returncode, error["code"], end.stderr) == (2, "home_unreachable", "")
+        assert told in error["message"]
+
+
+def test_a_home_that_may_not_be_searched_is_wrong_input(tmp_path, monkeypatch, capsys):
+    def stat(path, **options):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setenv("SYLK_HOME", str(tmp_path))
+    monkeypatch.setattr(Path, "stat", stat)
+    assert app.run(["jobs"]) == 2
+    assert "cannot be reached: Permission denied" in capsys.readouterr().err

@@ -37,6 +37,7 @@ from sylk_ray.codebase.serving import (
     Codebase,
     CodebaseClosed,
     CodebaseInUse,
+    DirectoryUnusable,
     MalformedFrame,
     frames,
     open_codebase,
@@ -214,6 +215,11 @@ def test_a_home_may_be_longer_than_a_sockets_address(tmp_path: Path, root: Path)
         assert owner.is_owner
         assert not client.is_owner
         assert isinstance(client.ask(Index(root=str(root))), Indexed)
+
+
+def test_a_home_that_cannot_be_reached_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DirectoryUnusable, match="File name too long"):
+        opened(tmp_path / ("a" * 300))
 
 
 def test_closing_answers_what_was_asked_and_leaves_room_for_the_next(tmp_path: Path) -> None:
