@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 import msgspec
+import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -24,9 +25,10 @@ from pydantic import (
 )
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    YamlConfigSettingsSource,
+    SettingsError,
 )
 
 from sylk_ray.errors import InputError
@@ -279,8 +281,32 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags over environment over file."""
-        file = YamlConfigSettingsSource(settings_cls, default_home() / SETTINGS_FILE)
+        file = InitSettingsSource(settings_cls, _written_in(default_home() / SETTINGS_FILE))
         return init_settings, env_settings, file
+
+
+def _written_in(file: Path) -> dict[str, Any]:
+    """What a file sets; nothing where there is none. Raises InputError that names the line."""
+    content = b""
+    try:
+        content = file.read_bytes() if file.is_file() else b""
+        given = yaml.safe_load(content.decode("utf-8-sig"))
+    except OSError as problem:
+        raise InputError(f"{file} cannot be read: {problem.strerror}", hint="look at its permissions") from problem
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise InputError(f"{file}:{line}: this is no UTF-8", hint="save it as UTF-8") from problem
+    except yaml.MarkedYAMLError as problem:
+        line = problem.problem_mark.line + 1 if problem.problem_mark else 1
+        told = ", ".join(each for each in (problem.context, problem.problem) if each)
+        raise InputError(f"{file}:{line}: this is no YAML: {told}", hint="mend the line, or one before it") from problem
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        raise InputError(f"{file}: this is no YAML: {str(problem).splitlines()[0]}", hint="mend the file") from problem
+    if given is None:
+        return {}
+    if not isinstance(given, dict) or not all(isinstance(name, str) for name in given):  # pyright: ignore[reportUnknownVariableType]
+        raise InputError(f"{file}:1: settings are of the form `name: value`", hint="write one setting a line")
+    return given  # pyright: ignore[reportUnknownVariableType]
 
 
 def load_settings(**flags: object) -> Settings:
@@ -288,6 +314,10 @@ def load_settings(**flags: object) -> Settings:
     given = {name: value for name, value in flags.items() if value is not None}
     try:
         return Settings(**given)  # type: ignore[arg-type]
+    except SettingsError as problem:
+        raise InputError(
+            f"a setting is wrong: {problem}", hint="look at the environment's SYLK_* variables"
+        ) from problem
     except ValidationError as problem:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in problem.errors())
         raise InputError(f"a setting is wrong: {wrong}", hint=f"look in {default_home() / SETTINGS_FILE}") from problem

@@ -98,3 +98,36 @@ def test_the_models_of_the_readme_make_sense(tmp_path, monkeypatch):
     settings = load_settings()
     assert {model.provider for model in settings.models.values()} == {"openai", "anthropic"}
     assert settings.model_for["architect"] == ("claude", "openai", "local")
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (b"cells: 1\nknowledge: [\n", r"settings\.yaml:3: this is no YAML: while parsing a flow node"),
+        (b"cells: 1\nmodels: {a: \xff}\n", r"settings\.yaml:2: this is no UTF-8"),
+        (b"cells: \x01\n", r"settings\.yaml: this is no YAML: unacceptable character"),
+        (b"cells: 2020-13-40\n", r"settings\.yaml: this is no YAML: month must be"),
+        (b"- cells\n", r"settings\.yaml:1: settings are of the form `name: value`"),
+        (b"1: cells\n", r"settings\.yaml:1: settings are of the form `name: value`"),
+        (b"[" * 10_000, r"settings\.yaml: this is no YAML: maximum recursion"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_the_line(written, told, tmp_path, monkeypatch):
+    monkeypatch.setenv("SYLK_HOME", str(tmp_path))
+    (tmp_path / "settings.yaml").write_bytes(written)
+    with pytest.raises(InputError, match=told):
+        load_settings()
+
+
+def test_a_variable_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("SYLK_HOME", str(tmp_path))
+    monkeypatch.setenv("SYLK_PROVIDERS", "{")
+    with pytest.raises(InputError, match="providers"):
+        load_settings()
+
+
+@pytest.mark.parametrize("written", [b"", b"# nothing\n", b"\xef\xbb\xbfcells: 3\n"])
+def test_a_file_may_be_empty_or_begin_with_a_mark(written, tmp_path, monkeypatch):
+    monkeypatch.setenv("SYLK_HOME", str(tmp_path))
+    (tmp_path / "settings.yaml").write_bytes(written)
+    assert load_settings().cells in (0, 3)
