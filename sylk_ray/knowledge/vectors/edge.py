@@ -26,6 +26,7 @@ from sylk_ray.knowledge.vectors.edge_requests import (
     upsert_of,
 )
 from sylk_ray.knowledge.vectors.edge_shards import Shards, failure
+from sylk_ray.knowledge.vectors.errors import StoreUnavailable
 from sylk_ray.knowledge.vectors.model import Hit, Point, Query, Stats, VectorSpace, check_points, check_query
 from sylk_ray.knowledge.vectors.owning import Ownership
 from sylk_ray.knowledge.vectors.store import Rebuild, VectorStore
@@ -43,8 +44,8 @@ class EdgeVectors(VectorStore):
     vectors are in no index. With ``serve_changed``, scopes of another vector space are no error: they are searched as
     they are until they are rebuilt.
 
-    Raises StoreInUse and VectorSpaceChanged when it is opened; StoreDamaged when a scope is used that cannot be read,
-    after which it can be dropped.
+    Raises StoreInUse, StoreUnavailable and VectorSpaceChanged when it is opened; StoreDamaged when a scope is used that
+    cannot be read, after which it can be dropped.
     """
 
     def __init__(
@@ -60,7 +61,13 @@ class EdgeVectors(VectorStore):
         self.collection = collection
         self.space = space
         self._optimize_from = optimize_from
-        self._ownership = Ownership(directory / collection)
+        try:
+            self._ownership = Ownership(directory / collection)
+        except OSError as problem:
+            raise StoreUnavailable(
+                f"the vectors in {directory / collection} cannot be used: {problem.strerror}",
+                hint="Look at the folder and its permissions.",
+            ) from problem
         try:
             self._shards = Shards(directory / collection, space, max_open, optimize_from, serve_changed=serve_changed)
         except BaseException:

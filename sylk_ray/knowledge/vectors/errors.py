@@ -23,6 +23,12 @@ class StoreInUse(SylkError):
     code = "vector_store_in_use"
 
 
+class StoreUnavailable(SylkError):
+    """The store's folder cannot be made, read or written to."""
+
+    code = "vector_store_unavailable"
+
+
 class StoreDamaged(SylkError):
     """What is on disk cannot be read: files are missing, cut off, or of another format."""
 

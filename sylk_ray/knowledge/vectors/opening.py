@@ -15,7 +15,8 @@ def open_vectors(
 
     The server's key is read from the environment's ``QDRANT_API_KEY``. ``timeout_s`` is of each of its answers. With
     ``serve_changed`` scopes of another space are served until they are rebuilt, else they are a VectorSpaceChanged.
-    Raises StoreInUse for a directory; VectorServerUnreachable and VectorServerRefused for a server.
+    Raises StoreInUse and StoreUnavailable for a directory;
+    VectorServerUnreachable and VectorServerRefused for a server.
     """
     if isinstance(where, str) and where.startswith(("http://", "https://")):
         from sylk_ray.knowledge.vectors.server import connect

@@ -20,6 +20,7 @@ from sylk_ray.knowledge.vectors import (
     RebuildUnderWay,
     StoreDamaged,
     StoreInUse,
+    StoreUnavailable,
     VectorSpace,
     VectorStoreFailed,
 )
@@ -70,6 +71,15 @@ def tell(text):
 
 def test_a_second_process_is_told_who_has_the_store(tmp_path):
     with opened(tmp_path), pytest.raises(StoreInUse, match=f"process {os.getpid()} "):
+        opened(tmp_path)
+
+
+def test_a_store_whose_folder_cannot_be_used_is_told(tmp_path):
+    opened(tmp_path).close()
+    owner = next(tmp_path.rglob("owner"))
+    owner.unlink()
+    owner.mkdir()
+    with pytest.raises(StoreUnavailable, match="cannot be used: Is a directory"):
         opened(tmp_path)
 
 
