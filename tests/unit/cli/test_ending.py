@@ -225,3 +225,10 @@ def test_a_home_that_may_not_be_searched_is_wrong_input(tmp_path, monkeypatch, c
     monkeypatch.setattr(Path, "stat", stat)
     assert app.run(["jobs"]) == 2
     assert "cannot be reached: Permission denied" in capsys.readouterr().err
+
+
+def test_a_job_in_the_home_of_no_user_is_wrong_input(home, job_file):
+    job_file.write_text(job_file.read_text().replace("repo: ", "repo: ~nosuchuser"))
+    end = ended(sylk_of("validate", str(job_file), "--json"), home=home)
+    assert end.returncode == 2
+    assert json.loads(end.stdout)["error"]["code"] == "no_such_user"
