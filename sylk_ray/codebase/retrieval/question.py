@@ -12,7 +12,8 @@ from sylk_ray.knowledge.words import asked_words, pieces
 
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*")
 _SEPARATOR = re.compile(r"\.|::|#|->")
-_PATH = re.compile(r"[\w.\-]+(?:/[\w.\-]+)+|[\w\-]+\.[A-Za-z]{1,5}\b")
+# From where a word begins: a long one that is no path is not read again from each of its characters.
+_PATH = re.compile(r"(?<![\w.\-])[\w.\-]+(?:/[\w.\-]+)+|(?<![\w\-])[\w\-]+\.[A-Za-z]{1,5}\b")
 
 
 def _signs(role: Role, words: str) -> dict[str, Role]:

@@ -149,6 +149,26 @@ def test_names_are_told_from_words(text: str, names: tuple[str, ...], is_name: b
     assert (question.names, question.is_name) == (names, is_name)
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("part", ["a", "aA", "A", "a-", "a_", "1", "a.", "中"])
+def test_a_word_of_any_length_is_read_at_once(part: str) -> None:
+    assert read_question(part * 60_000).text == part * 60_000
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("what is in src/parser.py", ("src/parser.py",)),
+        ("parser.py and .github/ci.yml, lib/a-b/c", ("parser.py", ".github/ci.yml", "lib/a-b/c")),
+        ("a/b.py:12 (c.go)", ("a/b.py", "c.go")),
+        ("read 1.5 files/s", ("files/s",)),
+        ("how is the input parsed", ()),
+    ],
+)
+def test_paths_are_told_from_words(text: str, paths: tuple[str, ...]) -> None:
+    assert read_question(text).paths == paths
+
+
 @pytest.mark.parametrize(
     ("text", "roles"),
     [
