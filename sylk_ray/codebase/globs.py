@@ -16,8 +16,11 @@ class InvalidGlob(InputError):
     code = "invalid_glob"
 
 
-def paths_matching(paths: Iterable[str], pattern: str) -> list[str]:
-    """The paths that a glob matches, in their order. Raises InvalidGlob."""
+def paths_matching(paths: Iterable[str], pattern: str, root: str) -> list[str]:
+    """The paths that a glob matches, in their order. It may begin with the root, or ``./``. Raises InvalidGlob."""
+    for before in (f"{root}/", "./"):
+        if pattern.startswith(before):
+            pattern = f"/{pattern.removeprefix(before)}"
     try:
         spec = pathspec.GitIgnoreSpec.from_lines([pattern])
         return [path for path in paths if spec.match_file(path)]

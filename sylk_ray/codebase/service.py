@@ -58,7 +58,7 @@ class CodeService:
                 return self._structure(request)
             case ask.ListFiles():
                 self._known(request.root)
-                paths = paths_matching(self._files(request.root), request.pattern)
+                paths = paths_matching(self._files(request.root), request.pattern, request.root)
                 return ask.Files(paths=paths[: request.limit])
             case ask.GetFile():
                 return self._file(request)

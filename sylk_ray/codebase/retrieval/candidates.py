@@ -111,7 +111,7 @@ class Candidates:
             yield other, OTHER_CASE
 
     def _paths(self, glob: str) -> frozenset[str]:
-        return frozenset(paths_matching(self._base.paths(Domain.CODE, self._root), glob))
+        return frozenset(paths_matching(self._base.paths(Domain.CODE, self._root), glob, self._root))
 
     def _where(self, language: str, allowed: frozenset[str] | None) -> Condition | None:
         few = allowed is not None and len(allowed) <= MOST_PATHS

@@ -13,7 +13,8 @@ from sylk_ray.knowledge.words import asked_words, pieces
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*")
 _SEPARATOR = re.compile(r"\.|::|#|->")
 # From where a word begins: a long one that is no path is not read again from each of its characters.
-_PATH = re.compile(r"(?<![\w.\-])[\w.\-]+(?:/[\w.\-]+)+|(?<![\w\-])[\w\-]+\.[A-Za-z]{1,5}\b")
+_PATH = re.compile(r"(?<![\w.\-])/?[\w.\-]+(?:/[\w.\-]+)+|(?<![\w\-])[\w\-]+\.[A-Za-z]{1,5}\b")
+_BEFORE_PATH = re.compile(r"^(?:\.{0,2}/)+")
 
 
 def _signs(role: Role, words: str) -> dict[str, Role]:
@@ -49,14 +50,15 @@ class Question(msgspec.Struct, frozen=True):
     qualified: tuple[str, ...]
     """Each with what stands before it, joined by dots; two may end in the same name."""
     paths: tuple[str, ...]
+    """Without the root, ``./`` or ``../`` before them."""
     roles: dict[Role, str]
     """Kinds of files that it speaks of, with the stem of the word that does."""
     is_name: bool
     """Whether it is nothing but a name."""
 
 
-def read_question(text: str) -> Question:
-    """What a query asks for."""
+def read_question(text: str, root: str = "") -> Question:
+    """What a query asks for, of a root that its paths may begin with."""
     stripped = text.strip().strip("`'\"")
     is_name = bool(_NAME.fullmatch(stripped)) and "/" not in stripped
     written = [found for found in _NAME.findall(text) if is_name or _is_code(found)]
@@ -66,10 +68,14 @@ def read_question(text: str) -> Question:
         words=tuple(asked_words(text)),
         names=tuple(dict.fromkeys(each.rpartition(".")[2] for each in qualified)),
         qualified=tuple(dict.fromkeys(qualified)),
-        paths=tuple(dict.fromkeys(_PATH.findall(text))),
+        paths=tuple(dict.fromkeys(_within(root, path) for path in _PATH.findall(text))),
         roles=dict(_roles(text)),
         is_name=is_name,
     )
+
+
+def _within(root: str, path: str) -> str:
+    return _BEFORE_PATH.sub("", path.removeprefix(f"{root}/"))
 
 
 def _roles(text: str) -> Iterator[tuple[Role, str]]:

@@ -52,7 +52,7 @@ class Retriever:
                 pass
             case _:
                 hint = "Try other words, or fewer filters."
-                question = read_question(asked.query)
+                question = read_question(asked.query, asked.root)
                 candidates = Candidates(self._base, asked.root, self._words)
                 found = candidates.find(question, kind=asked.kind, language=asked.language, path=asked.path)
                 ranked = rank(question, found, candidates)

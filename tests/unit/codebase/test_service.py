@@ -117,6 +117,13 @@ def test_files_are_listed_by_globs(ask: Any, root: str) -> None:
     assert ask(of.ListFiles(pattern="*.go", root=root)).paths == ["web/client.go"]
     assert ask(of.ListFiles(pattern="jar/*.py", root=root, limit=2)).paths == ["jar/__init__.py", "jar/clock.py"]
     assert ask(of.ListFiles(pattern="*.rs", root=root)).paths == []
+    for pattern in ("web/**", "/web/**", "./web/**", f"{root}/web/**"):
+        assert ask(of.ListFiles(pattern=pattern, root=root)).paths == ["web/client.go"]
+        assert {each.path for each in ask(of.Search(query="retry", root=root, path=pattern)).results} == {
+            "web/client.go"
+        }
+    assert ask(of.ListFiles(pattern="./*.md", root=root)).paths == ["README.md"]
+    assert ask(of.ListFiles(pattern=f"{root}-other/web/**", root=root)).paths == []
 
 
 def test_lines_of_a_file_are_given_within_its_bounds(ask: Any, root: str) -> None:

@@ -162,11 +162,14 @@ def test_a_word_of_any_length_is_read_at_once(part: str) -> None:
         ("parser.py and .github/ci.yml, lib/a-b/c", ("parser.py", ".github/ci.yml", "lib/a-b/c")),
         ("a/b.py:12 (c.go)", ("a/b.py", "c.go")),
         ("read 1.5 files/s", ("files/s",)),
+        ("./src/parser.py ../lib/a.py ../../b.py", ("src/parser.py", "lib/a.py", "b.py")),
+        ("/home/me/repo/src/parser.py and `/src/lexer.py`", ("src/parser.py", "src/lexer.py")),
+        ("/home/me/repo-2/a.py https://me.org/b.py", ("home/me/repo-2/a.py", "me.org/b.py")),
         ("how is the input parsed", ()),
     ],
 )
 def test_paths_are_told_from_words(text: str, paths: tuple[str, ...]) -> None:
-    assert read_question(text).paths == paths
+    assert read_question(text, "/home/me/repo").paths == paths
 
 
 @pytest.mark.parametrize(
