@@ -92,17 +92,13 @@ class Ignoring:
         return ignoring, prefix
 
     def within(self, base: str, folder: Path) -> Ignoring:
-        """With the folder's own .gitignore, if it has one."""
-        return self._with(base, f"{base}{IGNORE_FILE}", folder / IGNORE_FILE)
+        """With the folder's own .gitignore, if it has one and that is no symbolic link."""
+        file = folder / IGNORE_FILE
+        return self if file.is_symlink() else self._with(base, f"{base}{IGNORE_FILE}", file)
 
     def _with(self, base: str, shown_as: str, file: Path) -> Ignoring:
-        try:
-            if file.is_symlink():
-                return self
-            text = file.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return self
-        return Ignoring((*self._files, IgnoreFile(base, shown_as, text)))
+        text = _text_of(file)
+        return Ignoring((*self._files, IgnoreFile(base, shown_as, text))) if text else self
 
     def rule_for(self, path: str) -> IgnoreRule | None:
         """The rule that leaves a path out, None if none does. A folder's path ends in a slash."""
@@ -116,10 +112,16 @@ class Ignoring:
 def _exclude_file(top: Path) -> Path:
     """Of a repository, or of the one that a worktree belongs to."""
     git = top / ".git"
-    if git.is_file():
-        pointer = git.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
-        git = top / pointer
-        common = git / "commondir"
-        if common.is_file():
-            git = git / common.read_text(encoding="utf-8", errors="replace").strip()
+    pointer = _text_of(git)
+    if pointer.startswith("gitdir:"):
+        git = top / pointer.removeprefix("gitdir:").strip()
+        git /= _text_of(git / "commondir").strip()
     return git / "info" / "exclude"
+
+
+def _text_of(file: Path) -> str:
+    """Empty if it cannot be read, or is no regular file: a pipe would be waited for."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    except (OSError, ValueError):
+        return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+import os
 import subprocess
 from pathlib import Path
 
@@ -214,3 +215,34 @@ def test_a_line_that_is_no_pattern_matches_nothing(tmp_path: Path) -> None:
     for name in ("a.py", "b.tmp"):
         (tmp_path / name).write_text("x = 1\n")
     assert [found.path for found in Selection(tmp_path).walk() if found.path != ".gitignore"] == ["a.py"]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("link", [False, True])
+@pytest.mark.parametrize("path", [".gitignore", ".git", ".git/info/exclude", ".git/worktrees/a/commondir"])
+def test_pipes_are_not_waited_for(tmp_path: Path, path: str, link: bool) -> None:
+    root = tmp_path / "root"
+    pipe = tmp_path / "pipe" if link else root / path
+    (root / path).parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    if link:
+        (root / path).symlink_to(pipe)
+    selection = written(root, {"a.py": "", "inner/b.py": ""})
+    if path.endswith("commondir"):
+        selection = written(root / "inner", {".git": "gitdir: ../.git/worktrees/a"})
+    assert [each.rsplit("/", 1)[-1] for each in paths(selection) if each.endswith(".py")][-1] == "b.py"
+
+
+@pytest.mark.parametrize("pointer", ["gitdir: ../a\0b", "gitdir: " + "a" * 5000, "", "nothing"])
+def test_a_git_file_that_leads_nowhere_excludes_nothing(tmp_path: Path, pointer: str) -> None:
+    selection = written(tmp_path, {".git": pointer, "info/exclude": "*.py", "a.py": ""})
+    assert "a.py" in paths(selection)
+
+
+def test_a_git_file_that_may_not_be_read_excludes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> str:
+        raise PermissionError
+
+    selection = written(tmp_path, {".git": "gitdir: ../elsewhere", "a.py": ""})
+    monkeypatch.setattr(Path, "read_text", refused)
+    assert "a.py" in paths(selection)
