@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import re
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from pathspec import GitIgnoreSpec
+from sylk_ray.codebase.globs import read_glob
 
 IGNORE_FILE = ".gitignore"
 
@@ -43,10 +43,9 @@ class IgnoreFile:
             if line.strip() and not line.startswith("#"):
                 # Git takes a line that is no pattern for one that matches nothing.
                 with contextlib.suppress(ValueError, re.error):
-                    for pattern in GitIgnoreSpec.from_lines([line]).patterns:
-                        regex = cast("re.Pattern[str] | None", pattern.regex)
-                        if pattern.include is not None and regex is not None:
-                            self._rules.insert(0, (IgnoreRule(shown_as, number, line.strip()), pattern.include, regex))
+                    if glob := read_glob(line):
+                        rule = IgnoreRule(shown_as, number, line.strip())
+                        self._rules.insert(0, (rule, not glob.takes_out, glob.regex))
         # Most paths are said nothing of, and one expression tells so sooner than one for each line.
         every = (regex.pattern.replace(f"?P<{_FOLDER}>", "?:") for _, _, regex in self._rules)
         self._any = re.compile("|".join(f"(?:{each})" for each in every))

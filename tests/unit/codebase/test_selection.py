@@ -148,6 +148,69 @@ def test_a_pattern_that_git_could_not_read_either_is_passed_over(tmp_path: Path)
     assert [path for path in paths(selection) if path.endswith(".py")] == ["a.py"]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "[[:alpha:]].py",
+        "[[:alpha:]]x.py",
+        "[^[:digit:]].py",
+        "[a[:digit:]-z].py",
+        "[[:punct:]].py",
+        "[[:unknown:]].py",
+        "[[:alpha:].py",
+        "[a\\]].py",
+        "[]a].py",
+        "[a\\-c].py",
+        "[[a].py",
+        "[a&&b].py",
+        "[+--].py",
+        "[\\\\].py",
+        "\\[[:alpha:]].py",
+        "*.[hp][xy]",
+        "a[!b]x.py",
+        "a[/]x.py",
+        "[a",
+        "b.py\\ ",
+        "b.py ",
+        "a/**/ ",
+        "a/**",
+        "a/**\n!a/x.py",
+        "a/**/",
+        "/a/**/",
+        "**/",
+        "a/**/c/",
+        "a/**\n!a/**/\n!*.py",
+    ],
+)
+def test_patterns_are_read_as_git_reads_them(tmp_path: Path, pattern: str) -> None:
+    git = ["git", "-C", str(tmp_path), "-c", "core.excludesFile=", "ls-files", "-z", "--others", "--exclude-standard"]
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    names = [
+        "a",
+        "b",
+        "b.py ",
+        "q",
+        "z",
+        "1",
+        "_",
+        "-",
+        "]",
+        "[",
+        "&",
+        "\\",
+        "a]",
+        "[a]",
+        "ax",
+        "a/x",
+        "a/c/d/z",
+        "a/c/y",
+    ]
+    selection = written(tmp_path, {f"{name}.py": "" for name in names} | {".gitignore": f"{pattern}\n"})
+    listed = subprocess.run(git, check=True, capture_output=True, text=True).stdout
+    assert paths(selection) == sorted(listed.rstrip("\0").split("\0"))
+
+
 _NAMES = ["a", "b", "build", "x.py", "y.log"]
 _PATTERNS = [
     "*",
@@ -161,6 +224,9 @@ _PATTERNS = [
     "a/b",
     "**/b",
     "a/**",
+    "a/**/",
+    "!a/**/",
+    "[[:alpha:]]",
     "!x.py",
     "b/*",
     "/*",
