@@ -97,6 +97,8 @@ _GENERATED_NAMES = re.compile(
 _SECRETS = re.compile(
     r"\.env(?:\.(?!example$|sample$|template$|dist$).*)?$|id_(?:rsa|dsa|ecdsa|ed25519)$|\.netrc$|\.htpasswd$"
 )
+_NO_UTF8 = re.compile("[\\udc80-\\udcff]")
+"""What stands for the bytes of a name that are none."""
 _DATA = _words(
     """
     csv tsv jsonl ndjson svg ipynb log map snap po pot diff patch pem crt cer key csr p8 dump geojson topojson
@@ -135,7 +137,7 @@ def folder_is_left_out(name: str, beside: Set[str]) -> str:
         return "dependencies, not code of this repository"
     if beside & _SHOWN_BESIDE.get(name, _NOTHING):
         return "build output"
-    return ""
+    return "its name is no UTF-8" if _NO_UTF8.search(name) else ""
 
 
 def folder_shows_itself(name: str, within: Set[str]) -> str:
@@ -161,7 +163,7 @@ def name_is_left_out(name: str) -> str:
         return "generated"
     if _SECRETS.match(name):
         return "may hold secrets"
-    return ""
+    return "its name is no UTF-8" if _NO_UTF8.search(name) else ""
 
 
 def contents_are_left_out(path: str, data: bytes) -> str:

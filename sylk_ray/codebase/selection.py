@@ -95,8 +95,7 @@ class Selection:
     def _stat(self, entry: os.DirEntry[str], path: str) -> Found | None:
         try:
             known = entry.stat(follow_symlinks=False)
-            path.encode("utf-8")
-        except (OSError, UnicodeEncodeError):
+        except OSError:
             return None
         return Found(path, known.st_size, known.st_mtime_ns) if known.st_size <= self._max_bytes else None
 

@@ -137,6 +137,14 @@ def test_symbolic_links_lead_nowhere(tmp_path: Path) -> None:
     assert selection.decide(outside / "x.py").reason == "outside of the root"
 
 
+@pytest.mark.parametrize("name", [b"bad\xff.py", b"bad\xff/a.py"])
+def test_a_name_that_is_no_utf_8_is_left_out_with_a_reason(tmp_path: Path, name: bytes) -> None:
+    path = os.fsdecode(name)
+    selection = written(tmp_path, {path: "x = 1\n"})
+    assert paths(selection) == []
+    assert selection.decide(path).reason == "its name is no UTF-8"
+
+
 def test_what_is_not_there_is_said_and_does_not_raise(tmp_path: Path) -> None:
     decision = Selection(tmp_path).decide("missing/file.py")
     assert not decision.counts
