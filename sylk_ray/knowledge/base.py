@@ -41,6 +41,8 @@ from sylk_ray.knowledge.vectors.owning import Ownership
 
 BATCH = 512
 """Nodes that are embedded together."""
+_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by sylk: what is known of code, and no code.\n"
+"""Of a cache: a directory that lies within a repository is no source of it. Source: https://bford.info/cachedir/"""
 
 _NOTHING: tuple[list[VectorRow], dict[Domain, set[int]]] = ([], {})
 
@@ -82,6 +84,8 @@ class KnowledgeBase(Looking):
         """What it adds for the gate to know."""
         self._ownership = Ownership(directory)
         try:
+            if not (directory / "CACHEDIR.TAG").exists():
+                (directory / "CACHEDIR.TAG").write_text(_TAG)
             super().__init__(Database(directory / "knowledge.db", power=power))
         except BaseException:
             self._ownership.release()

@@ -13,7 +13,7 @@ from sylk_ray.codebase import requests as of
 from sylk_ray.codebase.errors import NoSuchFile, NoSuchFolder, NotIndexed
 from sylk_ray.codebase.globs import InvalidGlob
 from sylk_ray.codebase.service import CodeService
-from sylk_ray.knowledge import KnowledgeBase
+from sylk_ray.knowledge import Domain, KnowledgeBase
 from tests.unit.codebase.repository import write_repository
 from tests.unit.knowledge.test_base import Letters
 
@@ -210,3 +210,11 @@ def test_every_line_that_uses_a_name_is_told(ask: Any, root: str) -> None:
     ask(of.Index(root=root))
     usages = ask(of.FindUsages(name="now", root=root)).usages
     assert [use.line for use in usages if use.path == "often.py" and use.how == "calls"] == [5, 6, 7]
+
+
+def test_a_knowledge_base_within_a_root_is_no_part_of_it(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "repo")
+    for _ in range(3):
+        with KnowledgeBase(root / "state/knowledge", embedder=Letters()) as base:
+            CodeService(base).handle(of.Index(root=str(root)))
+            assert [path for path in base.paths(Domain.CODE, str(root)) if path.startswith("state")] == []
