@@ -11,8 +11,8 @@ from pathspec import GitIgnoreSpec
 from sylk_ray.errors import InputError
 
 # An escaped character, a bracket expression (whether it is negated, and what is in it), or one that has no end.
-_BRACKET = re.compile(r"\\.|\[([!^]?)((?>\\[^/]|\[:[^]/]*:\]|[^\\/])(?:\\[^/]|\[:[^]/]*:\]|[^]\\/])*+)\]|\[")
-_MEMBER = re.compile(r"\[:([^]]*):\]|(\\.|[^\\])-(\\.|[^\\])|(\\.|[^\\])")
+_BRACKET = re.compile(r"\\.|\[([!^]?)((?>\\[^/]|\[:[^]/:[]*:\]|[^\\/])(?:\\[^/]|\[:[^]/:[]*:\]|[^]\\/])*+)\]|\[")
+_MEMBER = re.compile(r"\[:([^]:[]*):\]|(\\.|[^\\])-(\\.|[^\\])|(\\.|[^\\])")
 _CLASSES = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",

@@ -284,6 +284,11 @@ def test_a_walk_does_little_for_each_file_however_many_patterns_there_are(tmp_pa
     assert sum(each.callcount for each in profile.getstats()) < 40 * 1001
 
 
+@pytest.mark.timeout(20)
+def test_a_pattern_of_many_brackets_is_read_at_once(tmp_path: Path) -> None:
+    assert "a.py" in paths(written(tmp_path, {".gitignore": "[[:a" * 100_000, "a.py": ""}))
+
+
 def test_a_line_that_is_no_pattern_matches_nothing(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("[z-a]\n!\n*.tmp\n")
     for name in ("a.py", "b.tmp"):
