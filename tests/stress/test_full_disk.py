@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from sylk_ray.errors import SylkError
 from sylk_ray.sessions import JobState
+from tests.disks import small_disk
 from tests.unit.sessions.conftest import git
 
 from .following import Following
@@ -43,17 +43,8 @@ MODEST = "name: modest\ntasks:\n  a: {engineer: [{write: {path: x, content: x}}]
 @pytest.fixture
 def small_home(tmp_path: Path) -> Iterator[Path]:
     """The runtime's state directory on a disk of its own; unmounted after the runtime has ended."""
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={BUDGET.disk_mb}m,mode=700", "sylk-test", str(home)]
-    try:
-        done = subprocess.run(mount, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no mount here")
-    if done.returncode != 0:
-        pytest.skip(f"mounting is not permitted here: {done.stderr.strip()}")
-    yield home
-    subprocess.run(["umount", "--lazy", str(home)], check=True)
+    with small_disk(tmp_path / "home", BUDGET.disk_mb) as home:
+        yield home
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from sylk_ray.knowledge.vectors.edge_requests import (
     request_of,
     upsert_of,
 )
-from sylk_ray.knowledge.vectors.edge_shards import Shards, failure
+from sylk_ray.knowledge.vectors.edge_shards import Shards, failure, write
 from sylk_ray.knowledge.vectors.errors import StoreUnavailable
 from sylk_ray.knowledge.vectors.model import Hit, Point, Query, Stats, VectorSpace, check_points, check_query
 from sylk_ray.knowledge.vectors.owning import Ownership
@@ -90,11 +90,10 @@ class EdgeVectors(VectorStore):
             done: list[int] = []
             try:
                 for start in range(0, len(given), BATCH):
-                    folders.check_room(opened.path)
                     batch = given[start : start + BATCH]
                     keys = [each.key for each in batch]
                     of.touch(keys)
-                    opened.shard.update(upsert_of(batch))
+                    write(opened.shard, opened.path, upsert_of(batch))
                     done += keys
             except BaseException as error:
                 raise failure(error, f"storing points of {scope!r}", done) from error
@@ -105,10 +104,9 @@ class EdgeVectors(VectorStore):
             if held is None or not gone:
                 return
             of, opened = held
-            folders.check_room(opened.path)
             of.touch(gone)
             try:
-                opened.shard.update(delete_of(gone))
+                write(opened.shard, opened.path, delete_of(gone))
             except BaseException as error:
                 raise failure(error, f"deleting points of {scope!r}") from error
 

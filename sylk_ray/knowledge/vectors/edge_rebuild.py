@@ -14,7 +14,7 @@ from pathlib import Path
 from sylk_ray.knowledge.vectors import edge_folders as folders
 from sylk_ray.knowledge.vectors.edge_folders import ScopeRecord
 from sylk_ray.knowledge.vectors.edge_requests import delete_of, new_shard, point_of, upsert_of
-from sylk_ray.knowledge.vectors.edge_shards import EdgeScope, Opened, Shards, failure, load_shard
+from sylk_ray.knowledge.vectors.edge_shards import EdgeScope, Opened, Shards, failure, load_shard, write
 from sylk_ray.knowledge.vectors.errors import RebuildOver, VectorStoreFailed
 from sylk_ray.knowledge.vectors.model import Point, VectorSpace, check_points
 from sylk_ray.knowledge.vectors.store import Rebuild
@@ -46,12 +46,11 @@ class EdgeRebuild(Rebuild):
         check_points(all_points, self.space)
         with self._working():
             for start in range(0, len(all_points), BATCH):
-                folders.check_room(self._path)
-                self._shard.update(upsert_of(all_points[start : start + BATCH]))
+                write(self._shard, self._path, upsert_of(all_points[start : start + BATCH]))
 
     def delete(self, keys: Iterable[int]) -> None:
         with self._working():
-            self._shard.update(delete_of(list(keys)))
+            write(self._shard, self._path, delete_of(list(keys)))
 
     def finish(self) -> None:
         with self._working():

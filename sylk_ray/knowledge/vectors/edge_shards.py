@@ -326,13 +326,20 @@ class Shards:
 
 def load_shard(path: Path, name: str) -> engine.EdgeShard:
     """Raises StoreDamaged, and VectorStoreFailed where there is no room to open it."""
+    folders.check_room(path.parent)
     folders.break_seal(path)
-    folders.check_room(path)
     try:
         return engine.EdgeShard.load(str(path))
     except BaseException as error:
         told = failure(error, f"opening the vectors of {name!r}")
         raise StoreDamaged(told.message, hint=folders.HINT) from error
+
+
+def write(shard: engine.EdgeShard, path: Path, operation: engine.UpdateOperation) -> None:
+    """All that is written to a shard, at its path. Raises VectorStoreFailed where there is no room, and what the engine
+    raises."""
+    folders.check_room(path)
+    shard.update(operation)
 
 
 def failure(error: BaseException, doing: str, done: Collection[int] = ()) -> SylkError:

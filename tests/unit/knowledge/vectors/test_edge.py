@@ -26,6 +26,7 @@ from sylk_ray.knowledge.vectors import (
 )
 from sylk_ray.knowledge.vectors.edge import EdgeVectors
 from sylk_ray.knowledge.vectors.edge_folders import RECORD, folder_of
+from tests.disks import small_disk
 
 SPACE = VectorSpace(dimensions=64)
 VECTORS = np.random.default_rng(7).standard_normal((4000, 64)).astype(np.float32)
@@ -261,38 +262,40 @@ def test_truth_values_are_told_from_numbers_and_words(tmp_path):
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A disk of 80 MB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=80m,mode=700", "sylk-test", str(disk)]
-    try:
-        done = subprocess.run(mount, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no mount here")
-    if done.returncode != 0:
-        pytest.skip(f"mounting is not permitted here: {done.stderr.strip()}")
-    yield disk
-    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+def disk(tmp_path):
+    with small_disk(tmp_path / "disk", 120) as disk:
+        yield disk
 
 
-def test_where_a_disk_has_no_room_nothing_is_written_and_nothing_lost(small_disk):
-    filler = small_disk / "filler"
-    with opened(small_disk) as store:
+def test_where_a_disk_has_no_room_nothing_is_written_and_nothing_lost(disk):
+    filler = disk / "filler"
+    with opened(disk) as store:
         store.upsert("r", points(0, 1))
-        filler.write_bytes(bytes(40 << 20))
-        for write in (lambda: store.upsert("r", points(2)), lambda: store.upsert("new", points(2))):
+        rebuild = store.begin_rebuild("r")
+        filler.write_bytes(bytes(60 << 20))
+        writes = (
+            *(
+                lambda: store.upsert("r", points(2)),
+                lambda: store.upsert("new", points(2)),
+                lambda: store.delete("r", [1]),
+            ),
+            *(lambda: rebuild.upsert(points(2)), lambda: rebuild.delete([1]), lambda: store.begin_rebuild("other")),
+        )
+        for write in writes:
             with pytest.raises(VectorStoreFailed, match="no room") as raised:
                 write()
             assert "make room" in raised.value.hint
+        rebuild.abandon()
         assert store.count("r") == 2
         assert store.scopes() == ["r"]
         assert [each.key for each in store.search("r", Query(dense=VECTORS[1], k=1))] == [2]
-    with opened(small_disk) as store:
+    with opened(disk) as store:
         for _ in range(2):
             with pytest.raises(VectorStoreFailed, match="no room"):
                 store.search("r", Query(dense=VECTORS[1]))
-            filler.write_bytes(bytes(50 << 20))
+            # It was closed in order, and is still known to have been.
+            assert (shard_of(disk) / "sealed.json").exists()
+            filler.write_bytes(bytes(90 << 20))
     filler.unlink()
-    with opened(small_disk) as store:
+    with opened(disk) as store:
         assert [each.key for each in store.search("r", Query(dense=VECTORS[1], k=1))] == [2]

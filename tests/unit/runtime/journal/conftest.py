@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 import sylk_ray
 from sylk_ray.messaging import Address, Event
 from sylk_ray.runtime.journal import Journal, Mail, SavedState, SqliteJournals, Transaction
+from tests.disks import small_disk
 
 PROGRAM = Path(__file__).with_name("burst.py")
 AGENTS = [Address("s", "engineer", f"agent-{number}") for number in range(100)]
@@ -95,20 +95,11 @@ async def journals(tmp_path) -> AsyncIterator[SqliteJournals]:
     await journals.close()
 
 
-@pytest.fixture
-def small_disk(tmp_path) -> Iterator[Path]:
+@pytest.fixture(name="small_disk")
+def _small_disk(tmp_path) -> Iterator[Path]:
     """A disk of 3 MB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=3m,mode=700", "sylk-test", str(disk)]
-    try:
-        done = subprocess.run(mount, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no mount here")
-    if done.returncode != 0:
-        pytest.skip(f"mounting is not permitted here: {done.stderr.strip()}")
-    yield disk
-    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+    with small_disk(tmp_path / "disk", 3) as disk:
+        yield disk
 
 
 def take_all_room(disk: Path) -> Path:
