@@ -102,8 +102,7 @@ def run(arguments: Sequence[str]) -> int:
         _write_no_more(sys.stdout)
         _tell(f"error: the output cannot be written: {problem.strerror}")
         return 1
-    except SystemExit as left:  # typer's, where nobody reads the output.
-        _write_or_forget()
+    except SystemExit as left:  # typer's, where nobody reads the output; what waits is written at the end, if it can be.
         return left.code if isinstance(left.code, int) else 1
     return code
 
@@ -136,17 +135,6 @@ def _write_no_more(stream: TextIO | None) -> None:
     if stream:  # None where it was closed from the start.
         with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())
-
-
-def _write_or_forget() -> bool:
-    """What waits for standard output; whether it was written."""
-    try:
-        if sys.stdout:
-            sys.stdout.flush()
-    except (OSError, ValueError):
-        _write_no_more(sys.stdout)
-        return False
-    return True
 
 
 def _tell(*lines: str) -> None:

@@ -25,14 +25,15 @@ def archive_of(package: Package, cache: Path) -> Path:
     Raises Changed when it is another one than is listed, and what the registries' clients raise.
     """
     folder = cache / "archives" / f"{package.registry}-{package.name.replace('/', '-').lstrip('@')}-{package.version}"
-    if not folder.is_dir():
-        download = folder.with_name(f"{folder.name}.download")
-        shutil.rmtree(download, ignore_errors=True)
-        download.mkdir(parents=True)
-        _FETCH[package.registry](package, download, cache)
-        _checked(download, package)
-        download.rename(folder)
-    return _checked(folder, package)
+    if folder.is_dir():
+        return _checked(folder, package)
+    download = folder.with_name(f"{folder.name}.download")
+    shutil.rmtree(download, ignore_errors=True)
+    download.mkdir(parents=True)
+    _FETCH[package.registry](package, download, cache)
+    archive = _checked(download, package)
+    download.rename(folder)
+    return folder / archive.name
 
 
 def sha256_of(path: Path) -> str:

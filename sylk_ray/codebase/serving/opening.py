@@ -98,7 +98,7 @@ class Codebase:
             if connection is not None:
                 with connection:
                     try:
-                        return _asked(connection, request, progress, self._check_it_runs)
+                        return _asked(connection, request, progress, self.directory)
                     except _Lost:
                         continue
             elif owned is not None:
@@ -132,15 +132,6 @@ class Codebase:
                     ) from problem
                 time.sleep(_AGAIN_S)
         return None
-
-    def _check_it_runs(self, connection: socket.socket) -> None:
-        """Raises CodebaseInUse when the owner was stopped, as by Ctrl-Z: it may never answer."""
-        process = addresses.stopped(connection)
-        if process:
-            raise CodebaseInUse(
-                f"process {process}, which owns {self.directory}, is stopped",
-                hint=f"let it go on (fg, or kill -CONT {process}), or end it",
-            )
 
     def close(self) -> None:
         """Answer what others have asked, and let go of it. More than once is once."""
@@ -204,14 +195,8 @@ class _Lost(Exception):
     """The owner is gone."""
 
 
-def _asked(
-    connection: socket.socket,
-    request: AnyRequest,
-    progress: Tell | None,
-    check: Callable[[socket.socket], None],
-) -> AnyAnswer:
-    """``check`` is called when nothing has come for a while."""
-    for reply in _replies(connection, request, check):
+def _asked(connection: socket.socket, request: AnyRequest, progress: Tell | None, directory: Path) -> AnyAnswer:
+    for reply in _replies(connection, request, directory):
         match reply:
             case Progressed():
                 if progress is not None:
@@ -223,19 +208,27 @@ def _asked(
     raise _Lost
 
 
-def _replies(
-    connection: socket.socket, request: AnyRequest, check: Callable[[socket.socket], None]
-) -> Generator[frames.AnyReply]:
+def _replies(connection: socket.socket, request: AnyRequest, directory: Path) -> Generator[frames.AnyReply]:
     try:
         frames.send(connection, frames.encode(request))
         coming = select.poll()
         coming.register(connection, select.POLLIN)
         while True:
             while not coming.poll(QUIET_S * 1000):
-                check(connection)
+                _check_it_runs(connection, directory)
             content = frames.receive(connection, frames.LONGEST_ANSWER)
             if content is None:
                 return
             yield frames.reply_of(content)
     except ConnectionError as problem:
         raise _Lost from problem
+
+
+def _check_it_runs(connection: socket.socket, directory: Path) -> None:
+    """Raises CodebaseInUse when the owner was stopped, as by Ctrl-Z: it may never answer."""
+    process = addresses.stopped(connection)
+    if process:
+        raise CodebaseInUse(
+            f"process {process}, which owns {directory}, is stopped",
+            hint=f"let it go on (fg, or kill -CONT {process}), or end it",
+        )
