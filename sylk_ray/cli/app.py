@@ -15,7 +15,7 @@ import typer
 
 from sylk_ray import __version__
 from sylk_ray.cli.commands import add_commands, wanted_by
-from sylk_ray.cli.shell import Home, Json, error_document, escaped, print_document, write_line
+from sylk_ray.cli.shell import Home, Json, error_document, print_document, write_line
 from sylk_ray.errors import InputError, SylkError
 from sylk_ray.home import default_home, expanded
 
@@ -102,7 +102,7 @@ def run(arguments: Sequence[str]) -> int:
         _write_no_more(sys.stdout)
         _tell(f"error: the output cannot be written: {problem.strerror}")
         return 1
-    except SystemExit as left:  # typer's, where nobody reads the output; what waits is written at the end, if it can be.
+    except SystemExit as left:  # typer's, where nobody reads the output; what waits is written at the end if it can be
         return left.code if isinstance(left.code, int) else 1
     return code
 
@@ -141,7 +141,7 @@ def _tell(*lines: str) -> None:
     """On standard error, if that can be written."""
     try:
         for line in lines:
-            write_line("\n".join(map(escaped, line.split("\n"))), sys.stderr)
+            write_line(line, sys.stderr)
     except OSError:
         _write_no_more(sys.stderr)
 

@@ -112,9 +112,10 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def write_line(line: str, stream: TextIO | None) -> None:
-    """At once; nowhere if the stream is None, which ``print`` takes for standard output."""
+    """At once, and so that it cannot command a terminal, whoever it is from; nowhere if the stream is None, which
+    ``print`` takes for standard output."""
     if stream is not None:
-        print(line, file=stream, flush=True)
+        print("\n".join(map(escaped, line.replace("\r\n", "\n").split("\n"))), file=stream, flush=True)
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -139,7 +140,7 @@ def decoded(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """One line that cannot command a terminal: its control characters but tabs are shown by their escapes."""
+    """On one line, whatever it was on: control characters but tabs are shown by their escapes."""
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

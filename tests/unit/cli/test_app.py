@@ -10,6 +10,7 @@ import pytest
 
 from sylk_ray.cli.app import run
 from sylk_ray.cli.commands import COMMANDS, wanted_by
+from sylk_ray.cli.shell import Shell
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,3 +67,12 @@ def test_the_package_runs_as_a_module() -> None:
     assert told.returncode == 2
     assert "Did you mean 'search'?" in told.stderr
     assert "hint: see `python -m sylk_ray --help`" in told.stderr
+
+
+def test_nothing_that_is_said_commands_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = Shell()
+    shell.say("one\ttwo\r\nthree", "\x1b[2J\x9bm\rfour")
+    shell.note("\x1b]0;title\x07")
+    told = capsys.readouterr()
+    assert told.out == "one\ttwo\nthree\n\\x1b[2J\\x9bm\\rfour\n"
+    assert told.err == "\\x1b]0;title\\x07\n"
