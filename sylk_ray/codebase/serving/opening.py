@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import select
 import socket
 import threading
@@ -26,6 +27,8 @@ from sylk_ray.errors import SylkError
 
 if TYPE_CHECKING:
     from sylk_ray.knowledge import KnowledgeBase
+
+log = logging.getLogger("sylk.codebase")
 
 DIRECTORY = "knowledge"
 """Below a state directory."""
@@ -147,7 +150,14 @@ class Codebase:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+        try:
+            self.close()
+        except SylkError as further:
+            # What went wrong first is what is told, an interruption as well. What was not brought to the disk is
+            # brought there when it is opened next.
+            if error is None:
+                raise
+            log.warning("%s could not be closed in order: %s", self.directory, further.message)
 
     def _become_owner(self) -> None:
         with self._guard:

@@ -83,9 +83,10 @@ class Database:
                 with self._part():
                     yield self._writer
                 return
-            self._writer.execute("BEGIN IMMEDIATE")
             self._owner = threading.get_ident()
             try:
+                # An interruption may come right after it: then it is to be ended, too.
+                self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
                 self._writer.execute("COMMIT")
             except BaseException:

@@ -44,6 +44,7 @@ from sylk_ray.codebase.serving import (
 )
 from sylk_ray.codebase.serving.addresses import LONGEST, SOCKET, connect
 from sylk_ray.errors import SylkError
+from sylk_ray.knowledge import KnowledgeBase
 from sylk_ray.knowledge.store import UnknownNode
 
 from . import owning
@@ -238,6 +239,22 @@ def test_closing_answers_what_was_asked_and_leaves_room_for_the_next(tmp_path: P
     assert client.is_owner
     client.close()
     owner.close()
+
+
+def test_what_cannot_be_closed_hides_nothing_that_went_wrong_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(base: KnowledgeBase) -> None:
+        monkeypatch.undo()
+        base.close()
+        raise SylkError("it is locked")
+
+    monkeypatch.setattr(KnowledgeBase, "close", broken)
+    with pytest.raises(KeyboardInterrupt), opened(tmp_path):
+        raise KeyboardInterrupt
+    monkeypatch.setattr(KnowledgeBase, "close", broken)
+    with pytest.raises(SylkError, match="it is locked"), opened(tmp_path):
+        pass
 
 
 def test_what_was_closed_is_not_asked_any_more(owner: Codebase, client: Codebase) -> None:
