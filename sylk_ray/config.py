@@ -33,7 +33,7 @@ from pydantic_settings import (
 
 from sylk_ray.errors import InputError
 from sylk_ray.fairness import Group, InvalidGroup
-from sylk_ray.home import default_home
+from sylk_ray.home import SETTINGS, default_home
 
 
 def _group_of(given: object) -> Group:
@@ -191,9 +191,6 @@ class Knowledge(BaseModel):
     embedder: EmbeddingService = EmbeddingService()
 
 
-SETTINGS_FILE = "settings.yaml"
-
-
 class Settings(BaseSettings):
     """How a runtime behaves. Times are seconds, sizes are in the unit that their name says."""
 
@@ -281,7 +278,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags over environment over file."""
-        file = InitSettingsSource(settings_cls, _written_in(default_home() / SETTINGS_FILE))
+        file = InitSettingsSource(settings_cls, _written_in(default_home() / SETTINGS))
         return init_settings, env_settings, file
 
 
@@ -320,4 +317,4 @@ def load_settings(**flags: object) -> Settings:
         ) from problem
     except ValidationError as problem:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in problem.errors())
-        raise InputError(f"a setting is wrong: {wrong}", hint=f"look in {default_home() / SETTINGS_FILE}") from problem
+        raise InputError(f"a setting is wrong: {wrong}", hint=f"look in {default_home() / SETTINGS}") from problem

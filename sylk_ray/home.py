@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 import platformdirs
 
 from sylk_ray.errors import InputError
+
+SETTINGS = "settings.yaml"
+"""What a person may have put into a state directory before it is used."""
 
 
 class NoSuchUser(InputError):
@@ -20,6 +24,16 @@ def default_home() -> Path:
     """``SYLK_HOME``, or the platform's state directory for ``sylk``. Raises NoSuchUser."""
     given = os.environ.get("SYLK_HOME")
     return expanded(Path(given)).absolute() if given else platformdirs.user_state_path("sylk")
+
+
+def make_home(home: Path) -> None:
+    """Make a state directory, for its user alone, if there is none. It has secrets and copies of work trees, so one
+    that lies within a repository is no part of it, neither for git nor for an index. A directory in which there is more
+    than settings is left as it is. Raises OSError."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if all(each.name == SETTINGS for each in home.iterdir()):
+        with contextlib.suppress(FileExistsError), (home / ".gitignore").open("x") as ignoring:
+            ignoring.write("# Made by sylk: its state, with secrets, and no source.\n*\n")
 
 
 def expanded(path: Path) -> Path:

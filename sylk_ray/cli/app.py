@@ -17,7 +17,7 @@ from sylk_ray import __version__
 from sylk_ray.cli.commands import add_commands, wanted_by
 from sylk_ray.cli.shell import Home, Json, error_document, print_document, write_line
 from sylk_ray.errors import InputError, SylkError
-from sylk_ray.home import default_home, expanded
+from sylk_ray.home import default_home, expanded, make_home
 
 EXIT_INTERRUPTED = 130
 _HELP = """Runs teams of coding agents on git repositories.
@@ -178,8 +178,10 @@ def _logged(problem: Exception, arguments: Sequence[str]) -> Unforeseen:
     import traceback
 
     try:
-        log = _home_in(arguments) / "logs" / "cli.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
+        home = _home_in(arguments)
+        make_home(home)
+        log = home / "logs" / "cli.log"
+        log.parent.mkdir(exist_ok=True)
         with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
             told = "".join(traceback.format_exception(problem))
             file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} sylk {' '.join(arguments)}\n{told}\n")

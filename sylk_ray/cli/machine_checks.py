@@ -100,10 +100,10 @@ def home_directory(home: Path) -> Iterator[Finding]:
 
 def settings(home: Path) -> Iterator[Finding]:
     """The settings file and the environment make sense."""
-    from sylk_ray.config import SETTINGS_FILE, load_settings
+    from sylk_ray.config import SETTINGS, load_settings
     from sylk_ray.errors import SylkError
 
-    file = home / SETTINGS_FILE
+    file = home / SETTINGS
     where = str(file) if file.exists() else "defaults"
     try:
         load_settings(home=home)

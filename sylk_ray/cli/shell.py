@@ -13,7 +13,7 @@ import msgspec
 import typer
 
 from sylk_ray.errors import InputError, SylkError
-from sylk_ray.home import default_home, expanded
+from sylk_ray.home import SETTINGS, default_home, expanded
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -86,7 +86,7 @@ class Shell:
 def _check(home: Path) -> None:
     """That it can be looked into, if it is there. Raises HomeUnreachable."""
     try:
-        (home / "settings.yaml").stat()
+        (home / SETTINGS).stat()
     except (FileNotFoundError, NotADirectoryError):
         pass  # it is made where it is needed; what cannot be kept in a file is told there
     except OSError as problem:

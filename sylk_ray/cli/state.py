@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from sylk_ray.home import make_home
 from sylk_ray.sessions.directories import write_atomically
 
 
@@ -49,7 +50,7 @@ def write_state(home: Path, state: RuntimeState) -> None:
 @contextlib.contextmanager
 def one_at_a_time(home: Path, tell: Callable[[str], None]) -> Generator[None]:
     """Starting and ending a runtime exclude each other; the lock goes with the process that holds it."""
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(home)
     with (home / "up.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

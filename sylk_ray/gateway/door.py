@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from sylk_ray.errors import RuntimeNotReachable
+from sylk_ray.home import make_home
 from sylk_ray.sessions.directories import write_atomically
 
 
@@ -55,7 +56,7 @@ def token_path(home: Path) -> Path:
 def ensure_token(home: Path) -> str:
     """The token, made on first use with mode 0600; whoever may read the file may use the runtime."""
     path = token_path(home)
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(home)
     temporary = path.with_name(f".token.{os.getpid()}.{secrets.token_hex(4)}")
     if not path.exists():
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

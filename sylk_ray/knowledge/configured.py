@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sylk_ray.home import SETTINGS, make_home
 from sylk_ray.knowledge.base import KnowledgeBase
 from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
 
@@ -15,9 +16,11 @@ _SETTING = "SYLK_KNOWLEDGE"
 def open_knowledge(home: Path) -> KnowledgeBase:
     """Open it; this process owns it until it is closed.
 
-    Raises InputError for wrong settings, and what opening raises: StoreInUse, KnowledgeDamaged, KnowledgeUnavailable.
+    Raises InputError for wrong settings, and what opening raises: StoreInUse, KnowledgeDamaged, KnowledgeUnavailable;
+    OSError where the directory cannot be made.
     """
-    settings = home / "settings.yaml"
+    make_home(home)
+    settings = home / SETTINGS
     if not settings.exists() and not any(name.startswith(_SETTING) for name in os.environ):
         # The settings take a tenth of a second to read, a search from the shell a third.
         return KnowledgeBase(home / FOLDER)

@@ -24,6 +24,7 @@ from pathlib import Path
 import psutil
 
 from sylk_ray.errors import SylkError
+from sylk_ray.home import make_home
 
 START_TIMEOUT_S = 60.0
 GCS_TABLES = "gcs"
@@ -48,7 +49,7 @@ def ray_token(home: Path) -> Path:
     """The file with Ray's authentication token for this state directory, made on first use with mode 0600."""
     path = home / "ray-token"
     if not path.exists():
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_home(home)
         with contextlib.suppress(FileExistsError):
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:

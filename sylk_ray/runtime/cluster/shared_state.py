@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from sylk_ray.config import Settings
+from sylk_ray.home import make_home
 
 MARKER = "incarnation"
 
 
 def mark_state(settings: Settings) -> None:
     """Write into the state directory which start of the runtime this is."""
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(settings.home)
     (settings.home / MARKER).write_text(settings.incarnation)
 
 

@@ -119,7 +119,7 @@ def test_the_token_is_private_and_stays(tmp_path):
     tokens = {ensure_token(tmp_path) for _ in range(3)}
     assert len(tokens) == 1
     assert stat.S_IMODE(token_path(tmp_path).stat().st_mode) == 0o600
-    assert [path.name for path in tmp_path.iterdir()] == ["token"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".gitignore", "token"]
 
 
 def test_another_gateways_announcement_is_left_alone(tmp_path):
