@@ -18,7 +18,7 @@ from benchmarks.search_quality.scoring import Score, mean, of_files
 from sylk_ray.codebase.chunks import cut
 from sylk_ray.codebase.languages import GRAMMARS
 from sylk_ray.codebase.roles import Role, role_of
-from training.embedder.comparing import Similar
+from training.embedder.comparing import Similar, hybrids
 from training.embedder.measuring import SEED, Asked
 from training.embedder.pairs import document
 
@@ -39,14 +39,16 @@ def answered(repositories: Path, ways: dict[str, Callable[[Asked], Similar]]) ->
     """A table: those that were developed with and those that were kept, each way of searching."""
     scores: dict[tuple[str, str], list[Score]] = {}
     for each in _every(repositories):
+        found: dict[str, Similar] = {}
         for name, way in ways.items():
             began = time.monotonic()
-            similar = way(each.asked)
+            found[name] = way(each.asked)
             took = time.monotonic() - began
             print(f"{each.asked.language}: {name}: {len(each.paths)} documents in {took:.1f} s", file=sys.stderr)
+        for name, similar in (found | hybrids(found)).items():
             for row, question in zip(similar, each.questions, strict=True):
-                found = [Place(each.paths[number]) for number in np.argsort(-row, kind="stable")]
-                scores.setdefault((question.kind, name), []).append(of_files(question, found))
+                places = [Place(each.paths[number]) for number in np.argsort(-row, kind="stable")]
+                scores.setdefault((question.kind, name), []).append(of_files(question, places))
     lines = ["| questions | searcher | n | NDCG@10 | MRR@10 | recall@10 |", "|---|---|---:|---:|---:|---:|"]
     for (kind, name), some in sorted(scores.items()):
         all_told = mean(some)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +21,15 @@ from training.embedder.packages import Package
 Similar = npt.NDArray[np.float32]
 WORDS = 0.3
 """What saying all the words without end counts beside a cosine of 1, in a hybrid of single documents."""
+HERE = "ours, by what is rare here"
+"""The model as a search asks it."""
 
 
 def ways(model: Path) -> dict[str, Callable[[Asked], Similar]]:
     """How alike questions and documents are, [questions, documents], to each of those that are compared."""
     ours = StaticEmbedder(model)
     found: dict[str, Callable[[Asked], Similar]] = {"BM25": by_words, "ours": by_meaning(ours)}
-    found["ours, by what is rare here"] = by_meaning_here(ours)
+    found[HERE] = by_meaning_here(ours)
     if theirs := _of_minilm():
         found["MiniLM int8"] = theirs
     if general := _of_wordllama():
@@ -41,7 +43,7 @@ def compared(packages: Sequence[Package], cache: Path, model: Path) -> str:
     lines = ["| language | searcher | MRR@10 | recall@10 | NDCG@10 |", "|---|---|---:|---:|---:|"]
     for asked in (*development(packages, cache), standard_library()):
         found = {name: way(asked) for name, way in every.items()}
-        found["ours and BM25"] = hybrid(found["BM25"], found["ours"])
+        found |= hybrids(found)
         for name, similar in found.items():
             lines.append(_line(asked.language, name, score(similar)))
     return "\n".join(lines)
@@ -73,6 +75,11 @@ def hybrid(words: Similar, meaning: Similar) -> Similar:
     """The cosine, and how much of the words there is: few of them change little, whatever the others have (the bound as
     scale is Bruch, Gai and Ingber, 2022)."""
     return meaning + WORDS * words
+
+
+def hybrids(found: Mapping[str, Similar]) -> dict[str, Similar]:
+    """The model with words: alone, and as a search asks it."""
+    return {f"{meaning}, and BM25": hybrid(found["BM25"], found[meaning]) for meaning in ("ours", HERE)}
 
 
 def _items(vector: Sparse) -> list[tuple[int, float]]:
