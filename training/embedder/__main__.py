@@ -19,8 +19,8 @@ from training.embedder.comparing import compared, ways
 from training.embedder.extract import extract_all
 from training.embedder.fetching import archive_of
 from training.embedder.packages import packages
-from training.embedder.quantise import as_file
-from training.embedder.recipe import RECIPES, WAY, Recipe
+from training.embedder.quantise import as_file, softened
+from training.embedder.recipe import RECIPES, SOFTENED, WAY, Recipe
 from training.embedder.written import named_by, whole
 
 Made = TypeVar("Made")
@@ -65,8 +65,9 @@ def _make(cache: Path, to: Path) -> None:
     first = reduced(_timed("start", lambda: start_of_words(words, cache)), Recipe().dimensions)
     kept = named_by(cache / "model.pt", preparing.choice_of(every), words)
     learned = _timed("train", lambda: trained(training, first, kept=kept))
-    told = {"recipes": json.dumps([recipe._asdict() for recipe in RECIPES]), "way": json.dumps(WAY)}
-    file = as_file(learned, words, told)
+    recipes = [recipe._asdict() for recipe in RECIPES]
+    told = {"recipes": json.dumps(recipes), "way": json.dumps(WAY), "softened": json.dumps(SOFTENED)}
+    file = as_file(softened(learned, *SOFTENED), words, told)
     with whole(to) as written:
         written.write(file)
     if to == SHIPPED:

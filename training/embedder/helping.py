@@ -25,8 +25,8 @@ from training.embedder.distilling import Taught, taught_by_minilm
 from training.embedder.measuring import Asked, development, score
 from training.embedder.packages import packages
 from training.embedder.preparing import LANGUAGES, Training
-from training.embedder.quantise import as_file
-from training.embedder.recipe import OF_EVERYTHING, RECIPES, WAY, Recipe
+from training.embedder.quantise import as_file, softened
+from training.embedder.recipe import OF_EVERYTHING, RECIPES, SOFTENED, WAY, Recipe
 from training.embedder.starting import OF_CODE, reduced, start_of_words
 from training.embedder.tokens import only
 from training.embedder.train import Floats, trained
@@ -69,6 +69,7 @@ def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
     yield "three epochs", _of(whole, recipe._replace(epochs=3.0))
     yield "the mean of three and two such: as shipped", _of(whole, *RECIPES)
     yield "all of the way from the start", _of(whole, recipe, way=1.0)
+    yield "what words count as it was learned", _of(whole, recipe, soft=(1.0, 1.0))
     yield "temperature 0.05", _of(whole, recipe._replace(temperature=0.05))
     yield "batches of several languages", _of(whole, recipe._replace(apart=False))
     yield "without pairs of one topic in a batch", _of(whole, recipe._replace(of_a_topic=0))
@@ -94,11 +95,13 @@ def _ways(whole: Parts, cache: Path) -> Iterator[tuple[str, Make]]:
     yield "without several pairs of one file in a batch (hard negatives)", _of(whole, recipe._replace(together=1))
 
 
-def _of(parts: Parts, *recipes: Recipe, way: float = WAY, taught: Taught | None = None) -> Make:
+def _of(
+    parts: Parts, *recipes: Recipe, way: float = WAY, soft: tuple[float, float] = SOFTENED, taught: Taught | None = None
+) -> Make:
     def measured(sets: Sequence[Asked]) -> Mapping[str, float]:
         learned = trained(parts.training, reduced(parts.start, recipes[0].dimensions), recipes, way, taught)
         with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
-            file.write(as_file(learned, parts.words, {}))
+            file.write(as_file(softened(learned, *soft), parts.words, {}))
             file.flush()
             similar = by_meaning(StaticEmbedder(Path(file.name)))
             return {asked.language: score(similar(asked)).mrr for asked in sets}

@@ -42,6 +42,19 @@ class Learned(NamedTuple):
     outer: npt.NDArray[np.float32]
 
 
+def softened(learned: Learned, of_questions: float, of_documents: float) -> Learned:
+    """Where each word adds to a text's sum a vector that is as long as before, to a power: below 1, words count more
+    alike. Powers of 1 change nothing."""
+    lengths = np.maximum(np.linalg.norm(learned.vectors, axis=1), 1e-9)
+
+    def soft(weights: npt.NDArray[np.float32], power: float) -> npt.NDArray[np.float32]:
+        return weights * (weights * lengths) ** (power - 1)
+
+    return learned._replace(
+        of_questions=soft(learned.of_questions, of_questions), of_documents=soft(learned.of_documents, of_documents)
+    )
+
+
 def as_file(learned: Learned, words: Sequence[str], metadata: Mapping[str, str]) -> bytes:
     """A row in units of its largest number by 127; the unit goes into the word's weights."""
     units = np.maximum(np.abs(learned.vectors).max(axis=1), 1e-9) / 127

@@ -3,4 +3,4 @@
 ``scripts/train-embedder`` writes it with the file.
 """
 
-NAME = "sylk-code-256/63c532a4075f"
+NAME = "sylk-code-256/864b301361a0"

@@ -34,7 +34,7 @@ from training.embedder.preparing import (
     saved,
     training_pairs,
 )
-from training.embedder.quantise import Learned, as_file
+from training.embedder.quantise import Learned, as_file, softened
 from training.embedder.recipe import Recipe
 from training.embedder.tokens import Bags, bags, carried_on, usual
 from training.embedder.written import whole
@@ -294,3 +294,15 @@ def test_a_batch_is_of_few_topics_where_it_is_known_what_pairs_mean() -> None:
         return float(np.mean([np.bincount(topics[each]).max() for each in batches(training, recipe, meant)]))
 
     assert pairs_of_one_topic(100) > 60 > 40 > pairs_of_one_topic(0)
+
+
+@pytest.mark.parametrize(("which", "powers"), [("of_questions", (0.5, 1.0)), ("of_documents", (1.0, 0.5))])
+def test_softened_words_add_vectors_as_long_as_before_to_a_power(which: str, powers: tuple[float, float]) -> None:
+    learned = _learned()._replace(vectors=np.vstack([np.zeros(16, np.float32), _learned().vectors[1:]]))
+    soft = softened(learned, *powers)
+    lengths = np.linalg.norm(learned.vectors, axis=1)
+    before, after = getattr(learned, which) * lengths, getattr(soft, which) * lengths
+    assert after[1:] == pytest.approx(np.sqrt(before[1:]), rel=1e-5)
+    assert np.isfinite(getattr(soft, which)).all()
+    (other,) = {"of_questions", "of_documents"} - {which}
+    assert (getattr(soft, other) == getattr(learned, other)).all()
