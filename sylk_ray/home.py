@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import platformdirs
 from sylk_ray.errors import InputError
 
 SETTINGS = "settings.yaml"
-"""What a person may have put into a state directory before it is used."""
+"""The file of settings in a state directory: a person may have put it there before anything else is."""
+_IGNORING = ".gitignore"
 
 
 class NoSuchUser(InputError):
@@ -31,9 +31,17 @@ def make_home(home: Path) -> None:
     that lies within a repository is no part of it, neither for git nor for an index. A directory in which there is more
     than settings is left as it is. Raises OSError."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if all(each.name == SETTINGS for each in home.iterdir()):
-        with contextlib.suppress(FileExistsError), (home / ".gitignore").open("x") as ignoring:
-            ignoring.write("# Made by sylk: its state, with secrets, and no source.\n*\n")
+    if all(each.name in (SETTINGS, _IGNORING) for each in home.iterdir()):
+        keep_to_itself(home)
+
+
+def keep_to_itself(home: Path) -> None:
+    """Have a state directory left out of the repository that it may lie in, unless its user has said of what. Raises
+    OSError."""
+    ignoring = home / _IGNORING
+    # An empty one is left when the disk is full, or a process is killed.
+    if not ignoring.exists() or not ignoring.stat().st_size:
+        ignoring.write_text("# Made by sylk: its state, with secrets, and no source.\n*\n")
 
 
 def expanded(path: Path) -> Path:

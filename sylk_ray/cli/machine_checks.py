@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sylk_ray.cli.examination import Check, Finding
 from sylk_ray.cli.humanise import size
+from sylk_ray.home import SETTINGS, keep_to_itself
 
 LOW_DISK = 1 << 30
 NO_DISK = 100 << 20
@@ -94,13 +95,30 @@ def home_directory(home: Path) -> Iterator[Finding]:
 
         told = ", ".join(str(path) for path in open_paths)
         yield Finding(name, "fail", f"others may read {told}", "chmod go= them, or --fix", close)
+    elif _would_be_committed(home):
+
+        def keep() -> str:
+            keep_to_itself(home)
+            return "left out by its .gitignore"
+
+        told = f"{home} lies in a repository that would take in its tokens"
+        yield Finding(name, "warn", told, "write `*` into a .gitignore in it, or --fix", keep)
     else:
         yield Finding(name, "ok", f"{home}, private")
 
 
+def _would_be_committed(home: Path) -> bool:
+    """Whether it lies in a repository of git that does not ignore it."""
+    asked = ["git", "-C", str(home), "check-ignore", "--quiet", "token"]
+    try:
+        return subprocess.run(asked, capture_output=True, check=False).returncode == 1
+    except OSError:
+        return False
+
+
 def settings(home: Path) -> Iterator[Finding]:
     """The settings file and the environment make sense."""
-    from sylk_ray.config import SETTINGS, load_settings
+    from sylk_ray.config import load_settings
     from sylk_ray.errors import SylkError
 
     file = home / SETTINGS

@@ -173,9 +173,8 @@ async def test_the_gates_numbers_are_on_the_prometheus_endpoint(codebase, root):
     import ray
 
     await codebase.ask("Index", root=root)
-    # A filter takes one key in 256 for another, so of a few words one may be let through. They are asked at once, as
-    # who has a lease says no for itself, and these are the owner's numbers: on a busy machine the first may be the only
-    # one that it answers.
+    # Asked at once: who has a lease says no for itself, and these are the owner's numbers. On a busy machine the first
+    # may be the only one that it answers; a filter takes one key in 256 for another, and lets that through.
     asked = [codebase.ask("Search", query=f"zyxwvut{last}", root=root) for last in "abcde"]
     assert [each["status"] for each in await asyncio.gather(*asked)] == ["no_matches"] * 5
     noes = (await codebase.ask("Stats"))["gate"]["code.noes"]

@@ -45,6 +45,14 @@ def test_a_directory_that_is_in_use_is_not_hidden_from_its_repository(repo: Path
     assert git(repo, "status", "--porcelain") == ""
 
 
+def test_one_that_could_not_be_written_is_written_the_next_time(repo: Path) -> None:
+    home = repo / "state"
+    home.mkdir()
+    (home / ".gitignore").touch()
+    make_home(home)
+    assert git(repo, "status", "--porcelain") == ""
+
+
 def test_what_its_user_changed_stays(tmp_path: Path) -> None:
     make_home(tmp_path / "home")
     (tmp_path / "home" / ".gitignore").write_text("token\n")

@@ -79,7 +79,7 @@ def hybrid(words: Similar, meaning: Similar) -> Similar:
 
 def hybrids(found: Mapping[str, Similar]) -> dict[str, Similar]:
     """The model with words: alone, and as a search asks it."""
-    return {f"{meaning}, and BM25": hybrid(found["BM25"], found[meaning]) for meaning in ("ours", HERE)}
+    return {f"{meaning} and BM25": hybrid(found["BM25"], found[meaning]) for meaning in ("ours", HERE)}
 
 
 def _items(vector: Sparse) -> list[tuple[int, float]]:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
+from traceback import clear_frames
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -150,14 +151,18 @@ class Codebase:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is not None and not isinstance(error, Exception):
+            # An interruption within contextlib leaves a generator with its transaction and its locks, for as long as a
+            # frame has it.
+            clear_frames(at)
         try:
             self.close()
-        except SylkError as further:
+        except Exception as further:
             # What went wrong first is what is told, an interruption as well. What was not brought to the disk is
             # brought there when it is opened next.
             if error is None:
                 raise
-            log.warning("%s could not be closed in order: %s", self.directory, further.message)
+            log.warning("%s could not be closed in order: %s", self.directory, further)
 
     def _become_owner(self) -> None:
         with self._guard:

@@ -100,16 +100,17 @@ class Database:
     def _part(self) -> Generator[None]:
         self._nested += 1
         name = f"part{self._nested}"
-        self._writer.execute(f"SAVEPOINT {name}")
         try:
-            yield
-        except BaseException:
-            if self._writer.in_transaction:
-                self._writer.execute(f"ROLLBACK TO {name}")
+            self._writer.execute(f"SAVEPOINT {name}")
+            try:
+                yield
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute(f"ROLLBACK TO {name}")
+                    self._writer.execute(f"RELEASE {name}")
+                raise
+            else:
                 self._writer.execute(f"RELEASE {name}")
-            raise
-        else:
-            self._writer.execute(f"RELEASE {name}")
         finally:
             self._nested -= 1
 

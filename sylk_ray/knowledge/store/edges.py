@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import closing
 from itertools import chain
 from typing import Any
 
@@ -77,9 +76,9 @@ def insert(database: Database, edges: Sequence[Edge], now: float) -> list[Joined
         for start in range(0, len(rows), A_STATEMENT):
             some = rows[start : start + A_STATEMENT]
             places = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(some))
-            # What is interrupted while it is read would hold up the next commit, as it writes.
-            with closing(connection.execute(_INSERT.format(places), list(chain.from_iterable(some)))) as made:
-                numbers.update(((source, target, kind), number) for number, source, target, kind in made)
+            # All at once: what is interrupted while it is read would hold up the next commit, as it writes.
+            made = connection.execute(_INSERT.format(places), list(chain.from_iterable(some))).fetchall()
+            numbers.update(((source, target, kind), number) for number, source, target, kind in made)
     return [
         Joined(numbers[row[0], row[1], row[2]], row[0], row[1], edge.type, edge.weight)
         for edge, row in zip(edges, rows, strict=True)

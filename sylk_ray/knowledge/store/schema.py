@@ -60,8 +60,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
     Raises KnowledgeTooNew, and KnowledgeDamaged for another program's database.
     """
-    connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute("BEGIN IMMEDIATE")
         version = _version(connection, path)
         for number, statements in enumerate(MIGRATIONS[version:], version + 1):
             for statement in statements:

@@ -180,8 +180,8 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Seq
     """Bring a file up to date in one transaction. Raises JournalTooNew when a later version wrote it."""
     if version_of(connection) == len(migrations):
         return
-    connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute("BEGIN IMMEDIATE")
         version = version_of(connection)
         if version > len(migrations):
             raise JournalTooNew(

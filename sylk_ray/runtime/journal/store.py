@@ -123,8 +123,8 @@ class SessionStore:
             if operation.fences:
                 wake_stopped_holder(self.path, tables.processes(operation.fences))
         writes = any(operation.writes for operation in operations)
-        connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         try:
+            connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             if writes and self._file is not None and self._file.replaced:
                 raise _Replaced
             outcomes = [self._one(connection, tables, operation) for operation in operations]

@@ -12,7 +12,9 @@ from sylk_ray.cli.app import app_for
 from sylk_ray.cli.examination import Finding, examine, mend
 from sylk_ray.cli.leftovers import ray_processes
 from sylk_ray.cli.state import RuntimeState, one_at_a_time, read_state, write_state
+from sylk_ray.gateway.door import ensure_token
 from sylk_ray.sessions import SessionRecord
+from tests.unit.sessions.conftest import git, new_repository
 
 GONE = RuntimeState("127.0.0.1:1", "", "http://127.0.0.1:1", 2**22 + 1, 1.0, "packed", "0.1.0")
 
@@ -41,6 +43,18 @@ def test_a_home_that_others_can_read_is_found_and_closed(home):
     assert finding.state == "fail"
     mend(finding)
     assert found(machine_checks.home_directory, home)["state directory"].state == "ok"
+
+
+def test_a_home_whose_tokens_a_repository_would_take_in_is_found_and_left_out(tmp_path):
+    home = new_repository(tmp_path / "repo", {"a.py": ""}) / ".sylk"
+    home.mkdir(mode=0o700)
+    ensure_token(home)
+    (home / ".gitignore").unlink()
+    finding = found(machine_checks.home_directory, home)["state directory"]
+    assert finding.state == "warn"
+    mend(finding)
+    assert found(machine_checks.home_directory, home)["state directory"].state == "ok"
+    assert git(home.parent, "status", "--porcelain") == ""
 
 
 def test_a_wrong_setting_is_found(home, monkeypatch):

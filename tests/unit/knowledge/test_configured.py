@@ -15,6 +15,7 @@ def test_without_settings_the_embedder_is_built_in(tmp_path: Path) -> None:
     with open_knowledge(tmp_path) as base:
         assert isinstance(base.embedder, StaticEmbedder)
         assert base.directory == tmp_path / "knowledge"
+    assert (tmp_path / ".gitignore").exists()
 
 
 def test_settings_name_a_service_that_embeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

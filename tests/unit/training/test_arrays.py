@@ -17,7 +17,7 @@ from sylk_ray.knowledge.embedding.places import PLACES
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
 from training.embedder import extract, vocabulary
 from training.embedder.batching import batches
-from training.embedder.comparing import by_words, hybrid
+from training.embedder.comparing import HERE, by_words, hybrid, hybrids
 from training.embedder.extract import place_of
 from training.embedder.measuring import Asked, score
 from training.embedder.packages import Package
@@ -228,6 +228,10 @@ def test_a_hybrid_follows_the_words_as_far_as_they_are_there() -> None:
     few, many = np.asarray([[0.1, 0, 0.05, 0]], np.float32), np.asarray([[0.9, 0, 0, 0]], np.float32)
     assert hybrid(few, meaning)[0].argmax() == 1
     assert hybrid(many, meaning)[0].argmax() == 0
+    both = hybrids({"BM25": many, "ours": meaning, HERE: meaning[:, ::-1]})
+    assert [name.removesuffix(" and BM25") for name in both] == ["ours", HERE]
+    assert both["ours and BM25"][0, :2] == pytest.approx([0.1 + 0.9 * 0.3, 0.3])
+    assert both[f"{HERE} and BM25"][0, :2] == pytest.approx([0.9 * 0.3, 0.2])
 
 
 def test_another_model_is_called_otherwise() -> None:

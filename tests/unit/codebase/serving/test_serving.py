@@ -242,7 +242,7 @@ def test_closing_answers_what_was_asked_and_leaves_room_for_the_next(tmp_path: P
 
 
 def test_what_cannot_be_closed_hides_nothing_that_went_wrong_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(base: KnowledgeBase) -> None:
         monkeypatch.undo()
@@ -252,9 +252,27 @@ def test_what_cannot_be_closed_hides_nothing_that_went_wrong_before(
     monkeypatch.setattr(KnowledgeBase, "close", broken)
     with pytest.raises(KeyboardInterrupt), opened(tmp_path):
         raise KeyboardInterrupt
+    assert "it is locked" in caplog.text
     monkeypatch.setattr(KnowledgeBase, "close", broken)
     with pytest.raises(SylkError, match="it is locked"), opened(tmp_path):
         pass
+
+
+def test_a_transaction_that_an_interruption_left_open_ends_before_all_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def interrupted(base: KnowledgeBase | None) -> None:
+        assert base is not None
+        held = base.batch()
+        held.__enter__()
+        raise KeyboardInterrupt
+
+    ignored: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    with pytest.raises(KeyboardInterrupt), opened(tmp_path) as codebase:
+        interrupted(codebase.base)
+    assert ignored == []
+    assert caplog.text == ""
 
 
 def test_what_was_closed_is_not_asked_any_more(owner: Codebase, client: Codebase) -> None:
