@@ -56,5 +56,5 @@ RECIPES = (Recipe(), Recipe(epochs=1.0, shares=OF_EVERYTHING, seed=23, models=2)
 WAY = 0.75
 """How far the vectors are in the end from the start to what was learned."""
 SOFTENED = (0.85, 0.7)
-"""The power of what each word counts in the end, in questions and in documents: what was learned tells more and less
-telling words too far apart for those that it was not learned from."""
+"""The power to which the length of each word's part of a sum is taken, in questions and in documents: as it was
+learned, telling words count for too much in code of other packages."""
