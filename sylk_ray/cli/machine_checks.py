@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sylk_ray.cli.examination import Check, Finding
 from sylk_ray.cli.humanise import size
+from sylk_ray.errors import SylkError
 from sylk_ray.home import SETTINGS, keep_to_itself
 
 LOW_DISK = 1 << 30
@@ -99,6 +100,8 @@ def home_directory(home: Path) -> Iterator[Finding]:
 
         def keep() -> str:
             keep_to_itself(home)
+            if _would_be_committed(home):
+                raise SylkError("git has them already, or its .gitignore, which is yours, does not name them")
             return "left out by its .gitignore"
 
         told = f"{home} lies in a repository that would take in its tokens"
@@ -119,7 +122,6 @@ def _would_be_committed(home: Path) -> bool:
 def settings(home: Path) -> Iterator[Finding]:
     """The settings file and the environment make sense."""
     from sylk_ray.config import load_settings
-    from sylk_ray.errors import SylkError
 
     file = home / SETTINGS
     where = str(file) if file.exists() else "defaults"

@@ -57,6 +57,17 @@ def test_a_home_whose_tokens_a_repository_would_take_in_is_found_and_left_out(tm
     assert git(home.parent, "status", "--porcelain") == ""
 
 
+def test_what_a_person_has_git_ignore_in_a_home_is_theirs_to_change(tmp_path):
+    home = new_repository(tmp_path / "repo", {"a.py": ""}) / ".sylk"
+    home.mkdir(mode=0o700)
+    (home / ".gitignore").write_text("logs\n")
+    ensure_token(home)
+    mended = mend(found(machine_checks.home_directory, home)["state directory"])
+    assert mended.state == "fail"
+    assert "which is yours" in mended.detail
+    assert (home / ".gitignore").read_text() == "logs\n"
+
+
 def test_a_wrong_setting_is_found(home, monkeypatch):
     (home / "settings.yaml").write_text("densty: packed\n")
     finding = found(machine_checks.settings, home)["settings"]
