@@ -25,3 +25,16 @@ def small_disk(at: Path, megabytes: int) -> Iterator[Path]:
         yield at
     finally:
         subprocess.run(["umount", "--lazy", str(at)], check=True)
+
+
+def take_all_room(disk: Path) -> Path:
+    """Fill a disk; the file that does."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        for size in (1 << 16, 1 << 12, 1):
+            try:
+                while True:
+                    file.write(bytes(size))
+            except OSError:
+                continue  # a smaller piece may have room
+    return filler

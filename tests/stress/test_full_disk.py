@@ -10,7 +10,7 @@ import pytest
 
 from sylk_ray.errors import SylkError
 from sylk_ray.sessions import JobState
-from tests.disks import small_disk
+from tests.disks import small_disk, take_all_room
 from tests.unit.sessions.conftest import git
 
 from .following import Following
@@ -55,20 +55,8 @@ async def runtime(small_home, start):
 @pytest.fixture
 def filler(runtime) -> Iterator[Callable[[], Path]]:
     """Take all the room there is, with a file that goes before the runtime ends."""
-    path = runtime.settings.home / "filler"
-
-    def fill() -> Path:
-        with path.open("wb", buffering=0) as file:
-            for size in (1 << 16, 1):
-                try:
-                    while True:
-                        file.write(b"x" * size)
-                except OSError:
-                    continue
-        return path
-
-    yield fill
-    path.unlink(missing_ok=True)
+    yield lambda: take_all_room(runtime.settings.home)
+    (runtime.settings.home / "filler").unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize(("job", "filled"), [(FILLING, "large"), (LOUD, "*.log")], ids=["by its work", "by its output"])

@@ -102,19 +102,6 @@ def _small_disk(tmp_path) -> Iterator[Path]:
         yield disk
 
 
-def take_all_room(disk: Path) -> Path:
-    """Fill a disk; the file that does."""
-    filler = disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        for size in (1 << 16, 1 << 12, 1):
-            try:
-                while True:
-                    file.write(bytes(size))
-            except OSError:
-                continue
-    return filler
-
-
 def transaction(number: int, *, size: int = 300, until: float = 1e12) -> Transaction:
     """A message for one of a hundred agents, that sends one to the next, which will be handled a round later."""
     agent, following = AGENTS[number % 100], AGENTS[(number + 1) % 100]

@@ -43,7 +43,8 @@ from sylk_ray.runtime.journal.schema import (
     version_of,
 )
 from sylk_ray.runtime.journal.tables import Tables
-from tests.unit.runtime.journal.conftest import AGENTS, fill, take_all_room, transaction
+from tests.disks import take_all_room
+from tests.unit.runtime.journal.conftest import AGENTS, fill, transaction
 
 COUNT = 3000
 PAGE = 4096

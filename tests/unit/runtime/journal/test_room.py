@@ -14,7 +14,8 @@ from sylk_ray.messaging import Address
 from sylk_ray.runtime.journal import Journal, JournalFull, SavedState, SqliteJournals, Transaction, failure_of, sqlite
 from sylk_ray.runtime.journal.records import StepRecord
 from sylk_ray.runtime.journal.tables import Tables
-from tests.unit.runtime.journal.conftest import AGENTS, files, fill, take_all_room, transaction
+from tests.disks import take_all_room
+from tests.unit.runtime.journal.conftest import AGENTS, files, fill, transaction
 
 MB = 1 << 20
 
