@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -26,8 +27,8 @@ _FROM = (
 _INSERT = (
     "INSERT INTO edges(source, target, type, weight, metadata, across, created_at) VALUES {}"
     " ON CONFLICT(source, target, type) DO UPDATE SET weight = excluded.weight, metadata = excluded.metadata"
-    " RETURNING id, source, target, type"
 )
+_NUMBERED = "SELECT id, source, target, type FROM edges WHERE (source, target, type) IN (VALUES {})"
 A_STATEMENT = 256
 """Edges that are stored by one statement."""
 _json = msgspec.json.Encoder()
@@ -72,17 +73,36 @@ def insert(database: Database, edges: Sequence[Edge], now: float) -> list[Joined
             metadata = _json.encode(edge.metadata).decode()
             across = source[1:] != target[1:]
             rows.append((source[0], target[0], edge.type.value, edge.weight, metadata, across, now))
-        numbers: dict[tuple[int, int, str], int] = {}
+        last = _last(connection)
         for start in range(0, len(rows), A_STATEMENT):
             some = rows[start : start + A_STATEMENT]
             places = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(some))
-            # All at once: what is interrupted while it is read would hold up the next commit, as it writes.
-            made = connection.execute(_INSERT.format(places), list(chain.from_iterable(some))).fetchall()
-            numbers.update(((source, target, kind), number) for number, source, target, kind in made)
+            connection.execute(_INSERT.format(places), list(chain.from_iterable(some)))
+        if _last(connection) == last + len(rows):
+            # None was there: SQLite gives each the next number.
+            numbers: Iterable[int] = range(last + 1, last + len(rows) + 1)
+        else:
+            numbers = _numbers(connection, [row[:3] for row in rows])
     return [
-        Joined(numbers[row[0], row[1], row[2]], row[0], row[1], edge.type, edge.weight)
-        for edge, row in zip(edges, rows, strict=True)
+        Joined(number, row[0], row[1], edge.type, edge.weight)
+        for number, edge, row in zip(numbers, edges, rows, strict=True)
     ]
+
+
+def _last(connection: sqlite3.Connection) -> int:
+    [number] = connection.execute("SELECT coalesce(max(id), 0) FROM edges").fetchone()
+    return int(number)
+
+
+def _numbers(connection: sqlite3.Connection, ends: Sequence[tuple[int, int, str]]) -> list[int]:
+    """The numbers of edges that are there, by source, target and type."""
+    found: dict[tuple[int, int, str], int] = {}
+    for start in range(0, len(ends), A_STATEMENT):
+        some = ends[start : start + A_STATEMENT]
+        places = ", ".join(["(?, ?, ?)"] * len(some))
+        rows = connection.execute(_NUMBERED.format(places), list(chain.from_iterable(some))).fetchall()
+        found.update(((source, target, kind), number) for number, source, target, kind in rows)
+    return [found[each] for each in ends]
 
 
 def delete(database: Database, numbers: Iterable[int]) -> list[int]:

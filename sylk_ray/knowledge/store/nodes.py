@@ -18,6 +18,7 @@ _COLUMNS = (
 )
 _SELECT = f"SELECT {_COLUMNS} FROM nodes"
 _json = msgspec.json.Encoder()
+_keys = msgspec.json.Decoder(dict[str, int]).decode
 
 
 def content_hash(content: str) -> str:
@@ -191,8 +192,15 @@ def paths_of(database: Database, domain: Domain, scope: str) -> list[str]:
 
 def keys_of(database: Database, names: Iterable[str]) -> dict[str, tuple[int, Domain, str]]:
     """Key, domain and scope of those that are there, by id."""
-    rows = database.rows_in("SELECT id, key, domain, scope FROM nodes WHERE id IN ({})", names)
-    return {name: (key, Domain(domain), scope) for name, key, domain, scope in rows}
+    # A row for all of a scope, not for each: another thread may take Python's lock at every row.
+    rows = database.rows_in(
+        "SELECT domain, scope, json_group_object(id, key) FROM nodes WHERE id IN ({}) GROUP BY domain, scope", names
+    )
+    found: dict[str, tuple[int, Domain, str]] = {}
+    for domain, scope, keys in rows:
+        place = Domain(domain)
+        found.update((name, (key, place, scope)) for name, key in _keys(keys).items())
+    return found
 
 
 def ids_at(database: Database, domain: Domain, scope: str, path: str) -> list[str]:
