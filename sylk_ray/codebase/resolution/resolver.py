@@ -69,7 +69,7 @@ class Resolver:
         self._renew()
         if everything:
             return {*tables.outlines, *changed}
-        return self._affected(changed)
+        return self._affected(changed) if changed else set()
 
     def _take_manifests(self, manifests: Mapping[str, str | None]) -> bool:
         before = dict(self._texts)
@@ -147,7 +147,9 @@ class Resolver:
         found: dict[tuple[str, Place, EdgeType], Link] = {}
         self._import(scope, found)
         for reference in outline.references:
-            self._refer(scope, reference, found)
+            # Half of them are of elsewhere, and looking for them takes as long as for the others.
+            if self._scopes.may_be_defined(reference.name):
+                self._refer(scope, reference, found)
         return list(found.values())
 
     def defines(self, path: str, qualified: str) -> bool:
@@ -263,6 +265,8 @@ def _changed_names(before: Outline | None, after: Outline | None) -> set[str]:
     changed = {name for _, name, *_ in _told(before) ^ _told(after)}
     if before and after and (package_of(before) != package_of(after) or before.language != after.language):
         changed |= {each.name for outline in (before, after) for each in outline.symbols}
+    # A name with dots, Elixir's of modules, is also meant by its end.
+    changed |= {name.rpartition(".")[2] for name in changed}
     return changed | {"default"} if changed else changed
 
 

@@ -52,8 +52,10 @@ class Scopes:
 
     @cached_property
     def _given(self) -> frozenset[str]:
+        """What names that were imported are called, and the ends of those with dots (Elixir's modules)."""
         imports = chain.from_iterable(outline.imports for outline in self.tables.outlines.values())
-        return frozenset(here for each in imports for there, here in each.names if here != there)
+        called = {here for each in imports for there, here in each.names if here != there}
+        return frozenset(called.union(name.rpartition(".")[2] for name in self.tables.names if "." in name))
 
     def giving(self, name: str, files: list[str]) -> list[str]:
         """Those of some files that may give a name to who imports them, in order. There are hundreds where a C#

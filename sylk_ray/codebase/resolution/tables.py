@@ -32,6 +32,9 @@ class Tables:
         self._by_name: dict[str, dict[str, None]] = {}
         self._needing: dict[str, dict[str, None]] = {}
         self._heirs: dict[str, dict[str, set[str]]] = {}
+        self._unnoted: dict[str, Outline] = {}
+        """Files that are not among those that need something or derive from something yet: nobody asks for them before
+        a file changes."""
 
     def add(self, outline: Outline) -> None:
         """A file that was not there, or was removed."""
@@ -49,10 +52,15 @@ class Tables:
         self._by_name.setdefault(posixpath.basename(path), {})[path] = None
         if outline.package:
             self.packages.setdefault(package_of(outline), {})[path] = None
-        for need in needs(outline):
-            self._needing.setdefault(need, {})[path] = None
-        for base, heir in heirs(outline):
-            self._heirs.setdefault(base, {}).setdefault(path, set()).add(heir)
+        self._unnoted[path] = outline
+
+    def _note(self) -> None:
+        for path, outline in self._unnoted.items():
+            for need in needs(outline):
+                self._needing.setdefault(need, {})[path] = None
+            for base, heir in heirs(outline):
+                self._heirs.setdefault(base, {}).setdefault(path, set()).add(heir)
+        self._unnoted.clear()
 
     def remove(self, path: str) -> Outline | None:
         """Takes back all that a file said; None if it is not known."""
@@ -66,10 +74,11 @@ class Tables:
         _drop(self._by_name, posixpath.basename(path), path)
         if outline.package:
             _drop(self.packages, package_of(outline), path)
-        for need in needs(outline):
-            _drop(self._needing, need, path)
-        for base in {base for base, _ in heirs(outline)}:
-            _drop(self._heirs, base, path)
+        if self._unnoted.pop(path, None) is None:
+            for need in needs(outline):
+                _drop(self._needing, need, path)
+            for base in {base for base, _ in heirs(outline)}:
+                _drop(self._heirs, base, path)
         return outline
 
     def symbols(self, path: str, qualified: str) -> list[Symbol]:
@@ -83,6 +92,11 @@ class Tables:
     def definitions(self, name: str) -> dict[str, list[Symbol]]:
         """By file, all definitions of a plain name."""
         return self._defining.get(name, {})
+
+    @property
+    def names(self) -> Iterable[str]:
+        """Every plain name that something is defined under."""
+        return self._defining.keys()
 
     def tops(self, path: str) -> frozenset[str]:
         """The names at a file's top level."""
@@ -104,10 +118,12 @@ class Tables:
 
     def needing(self, names: Iterable[str]) -> set[str]:
         """The files that need any of some names."""
+        self._note()
         return {path for name in names for path in self._needing.get(name, ())}
 
     def heirs_of(self, names: set[str]) -> set[str]:
         """Some names of types with those of the types that derive from them, over any number of steps."""
+        self._note()
         known, todo = set(names), list(names)
         while todo:
             for derived in self._heirs.get(todo.pop(), {}).values():

@@ -119,6 +119,15 @@ STORE = "class Store:\n    def load(self): ...\n    def fetch(self): ...\n"
             "f",
             {"b.c:push": THROUGH_A_MODULE},
         ),
+        (
+            {
+                "lib/shop/job.ex": "defmodule Shop.Job do\n  import Shop.Period, only: [is_valid: 1]\n"
+                "  alias Shop.Period\n  def cast(p) do\n    Period.to_seconds(p)\n  end\nend\n",
+                "lib/shop/period.ex": "defmodule Shop.Period do\n  def to_seconds(p) do\n    p\n  end\nend\n",
+            },
+            "Shop.Job.cast",
+            {"lib/shop/period.ex:Shop.Period.to_seconds": THROUGH_A_TYPE},
+        ),
     ],
 )
 def test_a_call_leads_to_what_is_most_likely_meant(files: dict[str, str], symbol: str, found: dict[str, float]) -> None:

@@ -33,6 +33,9 @@ PATHS = {
     "l.c": "c",
     "l.h": "c",
     "h/l.h": "c",
+    "e/a.ex": "elixir",
+    "e/b.ex": "elixir",
+    "c.ex": "elixir",
     "n/A.cs": "csharp",
     "n/B.cs": "csharp",
     "m/A.cs": "csharp",
@@ -124,6 +127,12 @@ LINES = {
         "<?php class Foo { function gnu() { $this->hub(); new Bar(); } } ?>",
         "<?php class Bar extends Foo { function hub() { $this->gnu(); new Foo\\Bar(); } } ?>",
         "<?php function f() { new Foo(); } ?>",
+    ],
+    "elixir": [
+        "defmodule Foo.Bar do\n  alias Foo.Hub\n  def gnu(b) do\n    Hub.hub(%Bar{})\n  end\nend",
+        "defmodule Foo.Hub do\n  def hub(b) do\n    Foo.Bar.gnu(b)\n  end\nend",
+        "defmodule Foo.Use do\n  alias Foo.{Bar, Hub}\n  def f(b) do\n    Bar.gnu(%Hub{})\n    gnu(b)\n  end\nend",
+        "defmodule Use do\n  import Foo.Bar\n  def g(b) do\n    gnu(%Bar{})\n    Hub.hub(b)\n  end\nend",
     ],
 }
 
