@@ -52,12 +52,14 @@ def changes(
     remembered: Mapping[str, Stamp],
     *,
     only: Iterable[str] | None = None,
+    expecting: Callable[[int], None] | None = None,
     now_ns: Callable[[], int] = time.time_ns,
 ) -> Changes:
     """Compares a root with what is remembered of it.
 
     ``only`` names the paths to look at: files and folders, that exist or do not any more; without it the whole root is
-    walked. A file that cannot be read is left as it was remembered, or out.
+    walked. ``expecting`` is told how many files look as if they were new or had changed, before they are read. A file
+    that cannot be read is left as it was remembered, or out.
     """
     if only is None:
         present = list(selection.walk())
@@ -71,10 +73,11 @@ def changes(
     added: list[str] = []
     changed: list[str] = []
     removed = {path for path, stamp in before.items() if stamp.counts}
-    for found in present:
+    doubtful = [found for found in present if not _is_as_it_was(found, remembered.get(found.path))]
+    if expecting is not None:
+        expecting(len(doubtful))
+    for found in doubtful:
         known = remembered.get(found.path)
-        if known and known.size == found.size and known.mtime_ns == found.mtime_ns:
-            continue
         stamp = _stamp(selection, found, known, now_ns())
         if stamp is None:
             continue
@@ -93,6 +96,10 @@ def changes(
         renamed=_renamed(before, added, stamps),
         stamps=stamps,
     )
+
+
+def _is_as_it_was(found: Found, known: Stamp | None) -> bool:
+    return known is not None and known.size == found.size and known.mtime_ns == found.mtime_ns
 
 
 def _present(selection: Selection, path: str) -> list[Found]:

@@ -16,6 +16,7 @@ from sylk_ray.codebase.changes import Changes, Stamp, changes
 from sylk_ray.codebase.indexing.collecting import without_collector
 from sylk_ray.codebase.indexing.edges import edges_of, holding_edges, meaning_edges
 from sylk_ray.codebase.indexing.nodes import external_id, file_id, package_id
+from sylk_ray.codebase.indexing.readers import Readers
 from sylk_ray.codebase.indexing.storing import stored_beside
 from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.selection import Selection
@@ -25,8 +26,10 @@ from sylk_ray.knowledge.encoding import Prepared
 if TYPE_CHECKING:
     from sylk_ray.codebase.resolution import Resolver
 
-TOGETHER = 48
-"""Files that are read and stored in one transaction: searchable from then on."""
+TOGETHER = 96
+"""Files that are read and stored in one transaction, at most: searchable from then on."""
+BYTES_TOGETHER = 300_000
+"""Of such files, if there are several: to read and to store them then takes about as long everywhere."""
 STATE = "state:"
 """What the names of the memos begin with that say how far an indexing is; there is one from the first time on."""
 _KNOWN = f"{STATE}known"
@@ -94,22 +97,23 @@ class Indexer:
         if state.get(_KNOWN, _FORMAT) != _FORMAT:
             remembered = {path: msgspec.structs.replace(each, mtime_ns=0, hash="") for path, each in remembered.items()}
         unlinked = _UNLINKED in state
-        found = changes(self.selection, remembered, only=only)
         outlines: list[Outline] = []
-        if found or unlinked:
-            first_time = not state and not remembered
-            try:
-                resolver = self._ready(anew=first_time)
-                self._base.note(_CODE, self.scope, {_UNLINKED: b""})
-                self._remove(found.removed, remembered.keys())
-                learning = resolver if first_time else None
-                outlines = self._take_in([*found.added, *found.changed], found.stamps, tell, learning)
-                with without_collector():
-                    self._link(resolver, outlines, found, tell, everything=unlinked, first_time=first_time)
-            except BaseException:
-                # It may know of files that were not stored, or not of some that were.
-                self._resolver = None
-                raise
+        with Readers(self.selection.root, self.scope, self._base.embedder) as readers:
+            found = changes(self.selection, remembered, only=only, expecting=readers.expect)
+            if found or unlinked:
+                first_time = not state and not remembered
+                try:
+                    resolver = self._ready(anew=first_time)
+                    self._base.note(_CODE, self.scope, {_UNLINKED: b""})
+                    self._remove(found.removed, remembered.keys())
+                    learning = resolver if first_time else None
+                    outlines = self._take_in(readers, [*found.added, *found.changed], found.stamps, tell, learning)
+                    with without_collector():
+                        self._link(resolver, outlines, found, tell, everything=unlinked, first_time=first_time)
+                except BaseException:
+                    # It may know of files that were not stored, or not of some that were.
+                    self._resolver = None
+                    raise
         known = self._as_read(found, remembered, outlines)
         if known != remembered or state != {_KNOWN: _FORMAT}:
             stored = remembered | {outline.path: known[outline.path] for outline in outlines}
@@ -167,6 +171,7 @@ class Indexer:
 
     def _take_in(
         self,
+        readers: Readers,
         paths: Sequence[str],
         stamps: Mapping[str, Stamp],
         tell: Callable[[Progress], None],
@@ -174,13 +179,10 @@ class Indexer:
     ) -> list[Outline]:
         """``learning`` is the resolver if nothing was there before. It then learns of files while the next ones are
         read, and the edges that need no other file are stored with the nodes."""
-        from sylk_ray.codebase.indexing.readers import Readers
-
         outlines: list[Outline] = []
         embedder = self._base.embedder
-        readers = Readers(self.selection.root, self.scope, embedder)
         prepare = None if learning is None else partial(self._base.prepare, _CODE, self.scope)
-        with contextlib.closing(readers.read(paths, TOGETHER, prepare)) as batches:
+        with contextlib.closing(readers.read(_batches(paths, stamps), prepare)) as batches:
             for batch in batches:
                 files = batch.files
                 searched = [node for file in files for node in file.searched]
@@ -285,6 +287,18 @@ class Indexer:
             content=folder,
             metadata={"folder": folder},
         )
+
+
+def _batches(paths: Iterable[str], stamps: Mapping[str, Stamp]) -> list[list[str]]:
+    found: list[list[str]] = []
+    size = 0
+    for path in paths:
+        size += stamps[path].size
+        if not found or len(found[-1]) == TOGETHER or size > BYTES_TOGETHER:
+            found.append([])
+            size = stamps[path].size
+        found[-1].append(path)
+    return found
 
 
 def _stamped(stamps: Mapping[str, Stamp | None]) -> dict[str, bytes | None]:

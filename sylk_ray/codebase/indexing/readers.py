@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import IO
 
@@ -34,12 +34,14 @@ from sylk_ray.knowledge.store.outbox import VectorRow
 
 MANY = 150
 """Files from which on processes are started for them: one takes half a second to start."""
+MOST = 3
+"""Processes: these read as fast as their owner can store."""
 AHEAD = 2
 """Batches that each process is given before the first is taken."""
 PIPE_BYTES = 1 << 20
 """Of an answer that wait in the pipe, where the system lets them. Who takes them has to wait for the owner's Python
 after each piece."""
-NICE = 5
+NICE = 10
 """How much less urgent reading is than what people wait for."""
 _ONE_PROCESSOR = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS"), "1"
@@ -105,46 +107,72 @@ def read_files(
 
 
 class Readers:
-    """Reads the files of one root. ``embedder`` is the one that their nodes are to be encoded by."""
+    """Reads the files of one root. ``embedder`` is the one that their nodes are to be encoded by.
+
+    ::
+
+        with Readers(root, scope, embedder) as readers:
+            readers.expect(1000)
+            for batch in readers.read([paths]):
+                ...
+    """
 
     def __init__(self, root: Path, scope: str, embedder: Embedder | None, *, processes: int | None = None) -> None:
         self._root = root
         self._scope = scope
         # Another embedder may hold a connection, or be what a process cannot make again.
         self._encodes = isinstance(embedder, StaticEmbedder)
-        self._processes = max(1, (os.cpu_count() or 2) - 1) if processes is None else processes
+        self._processes = min(MOST, os.cpu_count() or 1) if processes is None else processes
+        self._started: list[_Reader] = []
+
+    def __enter__(self) -> Readers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def expect(self, files: int) -> None:
+        """So many may have to be read: where that is many, processes for them start now."""
+        if files >= MANY and not self._started:
+            self._started = [_Reader(self._root, self._scope, self._encodes) for _ in range(self._processes)]
+            for reader in self._started:
+                reader.start()
+
+    def close(self) -> None:
+        """End what was started."""
+        for reader in self._started:
+            reader.end()
+        self._started = []
 
     def read(
-        self, paths: Sequence[str], together: int, meanwhile: Callable[[], None] | None = None
+        self, batches: Sequence[Sequence[str]], meanwhile: Callable[[], None] | None = None
     ) -> Generator[FilesRead]:
-        """Files in batches, in order. What was begun is ended when the iterator is closed. ``meanwhile`` is called
-        while processes start."""
-        batches = [list(paths[start : start + together]) for start in range(0, len(paths), together)]
-        if len(paths) < MANY or not self._processes:
-            for batch in batches:
-                yield read_files(self._root, self._scope, batch)
-            return
-        with self._started() as readers, ThreadPoolExecutor(len(readers)) as threads:
-            waiting: list[Future[FilesRead]] = []
-            ahead = AHEAD * len(readers)
-            for number, batch in enumerate(batches):
-                following = batches[number + len(readers)] if number + len(readers) < len(batches) else []
-                waiting.append(threads.submit(readers[number % len(readers)].read, batch, following))
-                if number == 0 and meanwhile is not None:
-                    meanwhile()
-                if len(waiting) >= ahead:
-                    yield waiting.pop(0).result()
-            while waiting:
-                yield waiting.pop(0).result()
-
-    @contextlib.contextmanager
-    def _started(self) -> Generator[list[_Reader]]:
-        readers = [_Reader(self._root, self._scope, self._encodes) for _ in range(self._processes)]
+        """Files by batches of paths, in order. What was begun is ended with the last one, or when the iterator is
+        closed. ``meanwhile`` is called while processes start."""
+        files = sum(map(len, batches))
         try:
-            yield readers
+            self.expect(files)
+            readers = self._started if files >= MANY else []
+            if not readers:
+                for batch in batches:
+                    yield read_files(self._root, self._scope, batch)
+                return
+            with ThreadPoolExecutor(len(readers)) as threads:
+                waiting: list[Future[FilesRead]] = []
+                ahead = AHEAD * len(readers)
+                nothing: Sequence[str] = ()
+                following = zip_longest(batches, batches[len(readers) :], fillvalue=nothing)
+                for number, (batch, after) in enumerate(following):
+                    reader = readers[number % len(readers)]
+                    waiting.append(threads.submit(reader.read, list(batch), list(after)))
+                    if number == 0 and meanwhile is not None:
+                        meanwhile()
+                    if len(waiting) >= ahead:
+                        yield waiting.pop(0).result()
+                while waiting:
+                    yield waiting.pop(0).result()
         finally:
-            for reader in readers:
-                reader.end()
+            self.close()
 
 
 class _Reader:
@@ -156,6 +184,11 @@ class _Reader:
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
         self._following: list[str] = []
+
+    def start(self) -> None:
+        """Have the process begin, which takes a while."""
+        with self._lock:
+            self._running()
 
     def read(self, paths: list[str], following: list[str]) -> FilesRead:
         """A batch; one by one, where reading them together ends the process."""

@@ -28,7 +28,11 @@ def _children() -> list[psutil.Process]:
 
 
 def _all(made: Readers, paths: list[str], together: int = 2) -> list[FileRead]:
-    return [file for batch in made.read(paths, together) for file in batch.files]
+    return [file for batch in made.read(_cut(paths, together)) for file in batch.files]
+
+
+def _cut(paths: list[str], together: int) -> list[list[str]]:
+    return [paths[start : start + together] for start in range(0, len(paths), together)]
 
 
 def test_processes_read_the_same_as_this_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,15 +50,35 @@ def test_what_another_embedder_encodes_is_not_encoded_apart(root: Path, monkeypa
 
 
 def test_few_files_start_no_process(root: Path) -> None:
-    made = Readers(root, "s", StaticEmbedder(), processes=2).read(PATHS, 2)
+    made = Readers(root, "s", StaticEmbedder(), processes=2).read(_cut(PATHS, 2))
     next(made)
     assert _children() == []
     made.close()
 
 
+def test_processes_begin_when_many_files_are_expected(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "MANY", len(PATHS))
+    with Readers(root, "s", StaticEmbedder(), processes=2) as made:
+        made.expect(len(PATHS) - 1)
+        assert _children() == []
+        made.expect(len(PATHS))
+        begun = _children()
+        assert len(begun) == 2
+        assert [file.outline.path for file in _all(made, PATHS)] == PATHS
+        assert not any(each.is_running() for each in begun)
+
+
+def test_processes_for_files_that_need_not_be_read_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "MANY", 1)
+    with Readers(root, "s", StaticEmbedder(), processes=2) as made:
+        made.expect(len(PATHS))
+        assert _children()
+    assert _children() == []
+
+
 def test_a_process_that_is_killed_loses_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "MANY", 1)
-    batches = Readers(root, "s", StaticEmbedder(), processes=1).read(PATHS, 1)
+    batches = Readers(root, "s", StaticEmbedder(), processes=1).read(_cut(PATHS, 1))
     found = next(batches).files
     [child] = _children()
     child.kill()
@@ -64,7 +88,7 @@ def test_a_process_that_is_killed_loses_nothing(root: Path, monkeypatch: pytest.
 
 def test_who_stops_early_leaves_no_process(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "MANY", 1)
-    batches = Readers(root, "s", StaticEmbedder(), processes=2).read(PATHS, 1)
+    batches = Readers(root, "s", StaticEmbedder(), processes=2).read(_cut(PATHS, 1))
     next(batches)
     assert _children()
     batches.close()
