@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -120,20 +120,30 @@ class Asking:
 
 def looked_up(shell: Shell, root: Path, request: AnyRequest, kind: type[A], *, refresh: bool) -> A:
     """The answer about a root, after what has changed in it was taken in."""
-    with asking(shell) as code:
+    with asking(shell, root) as code:
         code.refresh(root, refresh=refresh)
         return code.ask(request, kind)
 
 
 @contextmanager
-def asking(shell: Shell) -> Generator[Asking]:
-    """Open the knowledge of the state directory, or reach who owns it; other commands are answered meanwhile."""
+def asking(shell: Shell, root: Path | None = None) -> Generator[Asking]:
+    """Open the knowledge of the state directory, or reach who owns it; other commands are answered meanwhile. ``root``
+    is what will be asked about: if nothing is known yet, what will read its files begins before all else."""
+    from sylk_ray.codebase import processes
     from sylk_ray.codebase.serving import open_codebase
+    from sylk_ray.codebase.serving.opening import DIRECTORY
 
     # Matrix products are small here, and numpy's threads for them would spin while they wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with open_codebase(shell.home, serve=True) as codebase:
-        yield Asking(shell, codebase)
+    try:
+        # What is wrong with a home is told by who opens it.
+        with suppress(OSError):
+            if root is not None and not (shell.home / DIRECTORY).exists():
+                processes.begin(root)
+        with open_codebase(shell.home, serve=True) as codebase:
+            yield Asking(shell, codebase)
+    finally:
+        processes.end_begun()
 
 
 class _Shown:

@@ -60,7 +60,7 @@ def index(
             root = root_of(explain.absolute().parent)
         else:
             root = root_of(path)
-    with asking(shell) as code:
+    with asking(shell, None if explain or forget else root) as code:
         if explain is not None:
             # Links above it are followed; a link itself is what is explained.
             asked = str(in_utf8(explain.absolute().parent.resolve() / explain.name))

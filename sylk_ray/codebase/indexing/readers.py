@@ -8,9 +8,7 @@ the one that does it is read as plain text.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gc
-import os
 import struct
 import subprocess
 import sys
@@ -23,6 +21,7 @@ from typing import IO
 
 import msgspec
 
+from sylk_ray.codebase import processes
 from sylk_ray.codebase.indexing.collecting import without_collector
 from sylk_ray.codebase.indexing.nodes import FileNodes, nodes_of
 from sylk_ray.codebase.outline import Outline
@@ -32,21 +31,8 @@ from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
 from sylk_ray.knowledge.encoding import Encoded, encode
 from sylk_ray.knowledge.store.outbox import VectorRow
 
-MANY = 150
-"""Files from which on processes are started for them: one takes half a second to start."""
-MOST = 3
-"""Processes: these read as fast as their owner can store."""
 AHEAD = 2
 """Batches that each process is given before the first is taken."""
-PIPE_BYTES = 1 << 20
-"""Of an answer that wait in the pipe, where the system lets them. Who takes them has to wait for the owner's Python
-after each piece."""
-NICE = 10
-"""How much less urgent reading is than what people wait for."""
-_ONE_PROCESSOR = dict.fromkeys(
-    ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS"), "1"
-)
-"""For matrix products: there are processes for the other processors already."""
 _LENGTH = struct.Struct("<I")
 
 
@@ -117,12 +103,12 @@ class Readers:
                 ...
     """
 
-    def __init__(self, root: Path, scope: str, embedder: Embedder | None, *, processes: int | None = None) -> None:
+    def __init__(self, root: Path, scope: str, embedder: Embedder | None, *, how_many: int | None = None) -> None:
         self._root = root
         self._scope = scope
         # Another embedder may hold a connection, or be what a process cannot make again.
         self._encodes = isinstance(embedder, StaticEmbedder)
-        self._processes = min(MOST, os.cpu_count() or 1) if processes is None else processes
+        self._how_many = processes.how_many() if how_many is None else how_many
         self._started: list[_Reader] = []
 
     def __enter__(self) -> Readers:
@@ -133,8 +119,8 @@ class Readers:
 
     def expect(self, files: int) -> None:
         """So many may have to be read: where that is many, processes for them start now."""
-        if files >= MANY and not self._started:
-            self._started = [_Reader(self._root, self._scope, self._encodes) for _ in range(self._processes)]
+        if files >= processes.MANY and not self._started:
+            self._started = [_Reader(self._root, self._scope, self._encodes) for _ in range(self._how_many)]
             for reader in self._started:
                 reader.start()
 
@@ -152,7 +138,7 @@ class Readers:
         files = sum(map(len, batches))
         try:
             self.expect(files)
-            readers = self._started if files >= MANY else []
+            readers = self._started if files >= processes.MANY else []
             if not readers:
                 for batch in batches:
                     yield read_files(self._root, self._scope, batch)
@@ -215,8 +201,7 @@ class _Reader:
             _write(process.stdin, _encode(asked))
             answer = _read(process.stdout)
         except (BrokenPipeError, EOFError):
-            process.kill()
-            process.wait()
+            processes.end(process)
             self._process = None
             return None
         with without_collector():
@@ -224,28 +209,13 @@ class _Reader:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", f"from {__name__} import main; main()"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={
-                    **os.environ,
-                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-                    **_ONE_PROCESSOR,
-                },
-                start_new_session=True,
-            )
-            if hasattr(fcntl, "F_SETPIPE_SZ") and self._process.stdout is not None:
-                with contextlib.suppress(OSError):
-                    fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+            self._process = processes.take()
         return self._process
 
     def end(self) -> None:
         self._ended = True
-        process = self._process
-        if process is not None:
-            process.kill()
-            process.wait()
+        if self._process is not None:
+            processes.end(self._process)
 
 
 def _write(file: IO[bytes], data: bytes) -> None:
@@ -267,8 +237,6 @@ def _read(file: IO[bytes]) -> bytes:
 
 def main() -> None:
     """A reader's process: batches on standard input, files on standard output, until its owner is gone."""
-    with contextlib.suppress(OSError):
-        os.nice(NICE)
     # What is made here holds no cycles.
     gc.disable()
     asked, told = sys.stdin.buffer, sys.stdout.buffer

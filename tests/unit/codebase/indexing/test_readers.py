@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from sylk_ray.codebase import processes
 from sylk_ray.codebase.indexing import Indexer, readers
 from sylk_ray.codebase.indexing.readers import FileRead, FilesRead, Readers, read_files
 from sylk_ray.knowledge import KnowledgeBase
@@ -36,29 +37,29 @@ def _cut(paths: list[str], together: int) -> list[list[str]]:
 
 
 def test_processes_read_the_same_as_this_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "MANY", 1)
+    monkeypatch.setattr(processes, "MANY", 1)
     embedder = StaticEmbedder()
-    apart = _all(Readers(root, "s", embedder, processes=2), PATHS)
+    apart = _all(Readers(root, "s", embedder, how_many=2), PATHS)
     assert apart == read_files(root, "s", PATHS, embedder).files
     assert all(len(file.rows) == len(file.searched) for file in apart)
     assert _children() == []
 
 
 def test_what_another_embedder_encodes_is_not_encoded_apart(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "MANY", 1)
-    assert all(file.rows == [] for file in _all(Readers(root, "s", Letters(), processes=1), PATHS))
+    monkeypatch.setattr(processes, "MANY", 1)
+    assert all(file.rows == [] for file in _all(Readers(root, "s", Letters(), how_many=1), PATHS))
 
 
 def test_few_files_start_no_process(root: Path) -> None:
-    made = Readers(root, "s", StaticEmbedder(), processes=2).read(_cut(PATHS, 2))
+    made = Readers(root, "s", StaticEmbedder(), how_many=2).read(_cut(PATHS, 2))
     next(made)
     assert _children() == []
     made.close()
 
 
 def test_processes_begin_when_many_files_are_expected(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "MANY", len(PATHS))
-    with Readers(root, "s", StaticEmbedder(), processes=2) as made:
+    monkeypatch.setattr(processes, "MANY", len(PATHS))
+    with Readers(root, "s", StaticEmbedder(), how_many=2) as made:
         made.expect(len(PATHS) - 1)
         assert _children() == []
         made.expect(len(PATHS))
@@ -68,17 +69,44 @@ def test_processes_begin_when_many_files_are_expected(root: Path, monkeypatch: p
         assert not any(each.is_running() for each in begun)
 
 
+def test_processes_that_were_begun_are_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MANY", 1)
+    monkeypatch.setattr(processes, "how_many", lambda: 2)
+    processes.begin(root)
+    begun = _children()
+    assert len(begun) == 2
+    with Readers(root, "s", StaticEmbedder()) as made:
+        made.expect(len(PATHS))
+        assert _children() == begun
+        assert [file.outline.path for file in _all(made, PATHS)] == PATHS
+    assert _children() == []
+
+
+def test_processes_that_nobody_takes_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = sum(1 for path in root.rglob("*") if path.is_file() and not {".git"} & set(path.parts))
+    (root / ".cache").mkdir()
+    (root / ".cache" / "more").write_text("is not counted")
+    monkeypatch.setattr(processes, "MANY", files + 1)
+    processes.begin(root)
+    assert _children() == []
+    monkeypatch.setattr(processes, "MANY", files)
+    processes.begin(root)
+    assert _children()
+    processes.end_begun()
+    assert _children() == []
+
+
 def test_processes_for_files_that_need_not_be_read_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "MANY", 1)
-    with Readers(root, "s", StaticEmbedder(), processes=2) as made:
+    monkeypatch.setattr(processes, "MANY", 1)
+    with Readers(root, "s", StaticEmbedder(), how_many=2) as made:
         made.expect(len(PATHS))
         assert _children()
     assert _children() == []
 
 
 def test_a_process_that_is_killed_loses_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "MANY", 1)
-    batches = Readers(root, "s", StaticEmbedder(), processes=1).read(_cut(PATHS, 1))
+    monkeypatch.setattr(processes, "MANY", 1)
+    batches = Readers(root, "s", StaticEmbedder(), how_many=1).read(_cut(PATHS, 1))
     found = next(batches).files
     [child] = _children()
     child.kill()
@@ -87,8 +115,8 @@ def test_a_process_that_is_killed_loses_nothing(root: Path, monkeypatch: pytest.
 
 
 def test_who_stops_early_leaves_no_process(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "MANY", 1)
-    batches = Readers(root, "s", StaticEmbedder(), processes=2).read(_cut(PATHS, 1))
+    monkeypatch.setattr(processes, "MANY", 1)
+    batches = Readers(root, "s", StaticEmbedder(), how_many=2).read(_cut(PATHS, 1))
     next(batches)
     assert _children()
     batches.close()
@@ -96,7 +124,7 @@ def test_who_stops_early_leaves_no_process(root: Path, monkeypatch: pytest.Monke
 
 
 def test_a_file_that_ends_its_reader_is_read_as_text(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "MANY", 1)
+    monkeypatch.setattr(processes, "MANY", 1)
     asked = readers._Reader._ask  # noqa: SLF001
 
     def deadly(self: readers._Reader, paths: list[str], *, as_text: bool = False) -> FilesRead | None:
@@ -105,7 +133,7 @@ def test_a_file_that_ends_its_reader_is_read_as_text(root: Path, monkeypatch: py
         return asked(self, paths, as_text=as_text)
 
     monkeypatch.setattr(readers._Reader, "_ask", deadly)  # noqa: SLF001
-    found = _all(Readers(root, "s", StaticEmbedder(), processes=1), PATHS, together=3)
+    found = _all(Readers(root, "s", StaticEmbedder(), how_many=1), PATHS, together=3)
     assert [file.outline.path for file in found] == PATHS
     assert [file.outline.path for file in found if file.outline.language == "text"] == ["jar/store.py"]
 
@@ -125,12 +153,12 @@ reading.read = read
 from {readers.__name__} import main; main()
 """
     popen = subprocess.Popen
-    monkeypatch.setattr(readers, "MANY", 1)
-    monkeypatch.setattr(readers.subprocess, "Popen", lambda args, **more: popen([args[0], "-c", deadly], **more))
+    monkeypatch.setattr(processes, "MANY", 1)
+    monkeypatch.setattr(processes.subprocess, "Popen", lambda args, **more: popen([args[0], "-c", deadly], **more))
     paths = [f"f{number}.py" for number in range(12)]
     for path in paths:
         (tmp_path / path).write_text("DEADLY = 1\n" if path == "f5.py" else "def f(): ...\n")
-    found = _all(Readers(tmp_path, "s", StaticEmbedder(), processes=1), paths, together=3)
+    found = _all(Readers(tmp_path, "s", StaticEmbedder(), how_many=1), paths, together=3)
     assert [file.outline.path for file in found] == paths
     assert [file.outline.path for file in found if file.outline.language == "text"] == ["f5.py"]
 
@@ -140,7 +168,7 @@ def test_an_index_is_the_same_however_its_files_were_read(
 ) -> None:
     states: list[object] = []
     for many in (1, 10_000):
-        monkeypatch.setattr(readers, "MANY", many)
+        monkeypatch.setattr(processes, "MANY", many)
         with KnowledgeBase(tmp_path / str(many)) as base:
             Indexer(base, root).sync()
             nodes = {(node.id, node.content) for node in base.select()}

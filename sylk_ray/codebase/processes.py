@@ -1,0 +1,101 @@
+"""Processes that read files for an index: begun when one is wanted, or before what owns the index is loaded.
+
+::
+
+    processes.begin(root)           # if it may hold many files
+    ...                             # imports, opening the store: a quarter of a second
+    process = processes.take()      # one that was begun, or else one that begins now
+    processes.end_begun()           # those that nobody took
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+MANY = 150
+"""Files from which on processes are started for them: one takes a quarter of a second of processor to start."""
+MOST = 3
+"""Processes for one index: these read as fast as their owner can store."""
+PIPE_BYTES = 1 << 20
+"""Of an answer that wait in the pipe, where the system lets them. Who takes them has to wait for the owner's Python
+after each piece."""
+NICE = 10
+"""How much less urgent reading is than what people wait for."""
+_ONE_PROCESSOR = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OMP_NUM_THREADS"), "1"
+)
+"""For matrix products: there are processes for the other processors already."""
+_MAIN = f"""
+import contextlib, os
+with contextlib.suppress(OSError):
+    os.nice({NICE})
+from sylk_ray.codebase.indexing.readers import main
+main()
+"""
+
+_begun: list[subprocess.Popen[bytes]] = []
+_lock = threading.Lock()
+
+
+def how_many() -> int:
+    """How many processes read for one index."""
+    return min(MOST, os.cpu_count() or 1)
+
+
+def begin(root: Path) -> None:
+    """Begin those that an index of a folder will want, if it may hold many files."""
+    if _may_hold_many(root):
+        with _lock:
+            while len(_begun) < how_many():
+                _begun.append(_start())
+
+
+def take() -> subprocess.Popen[bytes]:
+    """A process, which belongs to the caller; see ``indexing.readers.main`` for what it is asked and answers."""
+    with _lock:
+        if _begun:
+            return _begun.pop()
+    return _start()
+
+
+def end_begun() -> None:
+    """End those that were begun and not taken."""
+    with _lock:
+        while _begun:
+            end(_begun.pop())
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process now, whatever it is at."""
+    process.kill()
+    process.wait()
+
+
+def _may_hold_many(root: Path) -> bool:
+    count = 0
+    for _, folders, files in os.walk(root):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        count += len(files)
+        if count >= MANY:
+            return True
+    return False
+
+
+def _start() -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _MAIN],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), **_ONE_PROCESSOR},
+        start_new_session=True,
+    )
+    if hasattr(fcntl, "F_SETPIPE_SZ") and process.stdout is not None:
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return process
