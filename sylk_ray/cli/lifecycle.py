@@ -151,7 +151,7 @@ def _order(home: Path, order: Mapping[str, object], timeout: float) -> None:
     """Run the bootstrap program, which may import Ray where the CLI may not."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "sylk_ray.runtime.cluster.bootstrap"],
+            [sys.executable, "-P", "-m", "sylk_ray.runtime.cluster.bootstrap"],
             input=json.dumps(dict(order)),
             env=ray_environment(home),
             capture_output=True,

@@ -46,7 +46,7 @@ class RayJobs:
             raise RayRefused(f"Ray runs no jobs with a Python whose path has a space in it ({sys.executable})")
         submission = f"sylk-{job.job_id}"
         module = "sylk_ray.gateway.driver"
-        command = [sys.executable, "-m", module, "--home", str(self._home), "--ray-job", submission, job.job_id]
+        command = [sys.executable, "-P", "-m", module, "--home", str(self._home), "--ray-job", submission, job.job_id]
         if not queue:
             command.append("--no-queue")
         body = {

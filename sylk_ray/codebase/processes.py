@@ -18,6 +18,8 @@ import sys
 import threading
 from pathlib import Path
 
+from sylk_ray.codebase.left_out import folder_is_left_out
+
 MANY = 150
 """Files from which on processes are started for them: one takes a quarter of a second of processor to start."""
 MOST = 3
@@ -45,7 +47,8 @@ _lock = threading.Lock()
 
 def how_many() -> int:
     """How many processes read for one index."""
-    return min(MOST, os.cpu_count() or 1)
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST, own)
 
 
 def begin(root: Path) -> None:
@@ -59,8 +62,10 @@ def begin(root: Path) -> None:
 def take() -> subprocess.Popen[bytes]:
     """A process, which belongs to the caller; see ``indexing.readers.main`` for what it is asked and answers."""
     with _lock:
-        if _begun:
-            return _begun.pop()
+        while _begun:
+            process = _begun.pop()
+            if process.poll() is None:
+                return process
     return _start()
 
 
@@ -80,7 +85,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
 def _may_hold_many(root: Path) -> bool:
     count = 0
     for _, folders, files in os.walk(root):
-        folders[:] = [each for each in folders if not each.startswith(".")]
+        names = {*folders, *files}
+        folders[:] = [each for each in folders if not each.startswith(".") and not folder_is_left_out(each, names)]
         count += len(files)
         if count >= MANY:
             return True
@@ -89,11 +95,13 @@ def _may_hold_many(root: Path) -> bool:
 
 def _start() -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-c", _MAIN],
+        # Else modules of the folder that it is started in, which may be anybody's repository, were imported.
+        [sys.executable, "-P", "-c", _MAIN],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), **_ONE_PROCESSOR},
-        start_new_session=True,
+        # Ctrl-C is for the owner. In a session of its own Linux would give it as much time as all of the owner's.
+        process_group=0,
     )
     if hasattr(fcntl, "F_SETPIPE_SZ") and process.stdout is not None:
         with contextlib.suppress(OSError):

@@ -128,7 +128,7 @@ def looked_up(shell: Shell, root: Path, request: AnyRequest, kind: type[A], *, r
 @contextmanager
 def asking(shell: Shell, root: Path | None = None) -> Generator[Asking]:
     """Open the knowledge of the state directory, or reach who owns it; other commands are answered meanwhile. ``root``
-    is what will be asked about: if nothing is known yet, what will read its files begins before all else."""
+    is what will be asked about: where a home knows nothing yet, what will read its files begins before all else."""
     from sylk_ray.codebase import processes
     from sylk_ray.codebase.serving import open_codebase
     from sylk_ray.codebase.serving.opening import DIRECTORY

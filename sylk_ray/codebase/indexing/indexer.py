@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 TOGETHER = 96
 """Files that are read and stored in one transaction, at most: searchable from then on."""
 BYTES_TOGETHER = 300_000
-"""Of such files, if there are several: to read and to store them then takes about as long everywhere."""
+"""In such files at most, unless one alone has more: any batch then takes about as long as another."""
+LINKED_TOGETHER = 48
+"""Files whose edges are stored in one transaction."""
 STATE = "state:"
 """What the names of the memos begin with that say how far an indexing is; there is one from the first time on."""
 _KNOWN = f"{STATE}known"
@@ -99,7 +101,7 @@ class Indexer:
         unlinked = _UNLINKED in state
         outlines: list[Outline] = []
         with Readers(self.selection.root, self.scope, self._base.embedder) as readers:
-            found = changes(self.selection, remembered, only=only, expecting=readers.expect)
+            found = changes(self.selection, remembered, only=only, expecting=None if remembered else readers.expect)
             if found or unlinked:
                 first_time = not state and not remembered
                 try:
@@ -229,12 +231,12 @@ class Indexer:
         edges = meaning_edges if first_time else edges_of
         # SQLite stores the edges of some files, and lets other threads run, while those of the next are found.
         with stored_beside(self._base.batch) as store:
-            for start in range(0, len(paths), TOGETHER):
-                some = paths[start : start + TOGETHER]
+            for start in range(0, len(paths), LINKED_TOGETHER):
+                some = paths[start : start + LINKED_TOGETHER]
                 modules = sorted({module for path in some for module, _ in resolver.external_modules(path)})
                 found_edges = {path: edges(self.scope, path, resolver) for path in some}
                 store(partial(self._relink, modules, found_edges, first_time=first_time))
-                tell(Progress("linking", min(start + TOGETHER, len(paths)), len(paths)))
+                tell(Progress("linking", min(start + LINKED_TOGETHER, len(paths)), len(paths)))
         self._base.delete(self._base.unreferred(_CODE, self.scope, NodeType.IMPORT))
 
     def _relink(self, modules: Sequence[str], edges: Mapping[str, Sequence[Edge]], *, first_time: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import struct
 import subprocess
 import sys
@@ -30,6 +31,8 @@ from sylk_ray.knowledge import Node
 from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
 from sylk_ray.knowledge.encoding import Encoded, encode
 from sylk_ray.knowledge.store.outbox import VectorRow
+
+log = logging.getLogger("sylk.codebase")
 
 AHEAD = 2
 """Batches that each process is given before the first is taken."""
@@ -118,8 +121,11 @@ class Readers:
         self.close()
 
     def expect(self, files: int) -> None:
-        """So many may have to be read: where that is many, processes for them start now."""
-        if files >= processes.MANY and not self._started:
+        """So many may have to be read: where that is many, processes for them start now, and else those that were begun
+        are not wanted."""
+        if files < processes.MANY:
+            processes.end_begun()
+        elif not self._started:
             self._started = [_Reader(self._root, self._scope, self._encodes) for _ in range(self._how_many)]
             for reader in self._started:
                 reader.start()
@@ -169,11 +175,13 @@ class _Reader:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
+        self._works = True
+        """Whether a process can be had at all: one that ends even of a plain text is not ended by the text."""
         self._following: list[str] = []
 
     def start(self) -> None:
         """Have the process begin, which takes a while."""
-        with self._lock:
+        with self._lock, contextlib.suppress(OSError):
             self._running()
 
     def read(self, paths: list[str], following: list[str]) -> FilesRead:
@@ -184,8 +192,7 @@ class _Reader:
             self._following = []
             if found is not None:
                 return found
-            none = FilesRead([])
-            each = [self._ask([path]) or self._ask([path], as_text=True) or none for path in paths]
+            each = [self._ask([path]) or self._ask([path], as_text=True) or self._read_here([path]) for path in paths]
             keys = {key for one in each for key in one.keys}
             return FilesRead([file for one in each for file in one.files], keys)
 
@@ -193,7 +200,14 @@ class _Reader:
         """None if the process has died of it."""
         if self._ended:
             return FilesRead([])
-        process = self._running()
+        if not self._works:
+            return None
+        try:
+            process = self._running()
+        except OSError as problem:
+            log.warning("no process can be started to read files, which takes longer now: %s", problem)
+            self._works = False
+            return None
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -206,6 +220,12 @@ class _Reader:
             return None
         with without_collector():
             return _decode_files(answer)
+
+    def _read_here(self, paths: list[str]) -> FilesRead:
+        if self._works:
+            log.warning("processes that read files end by themselves: they are read without, which takes longer")
+            self._works = False
+        return read_files(self._root, self._scope, paths)
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:

@@ -113,7 +113,7 @@ def start_head(
         # Its tables are for a GCS that is started again; a head that is started anew knows nothing of an old one.
         shutil.rmtree(home / GCS_TABLES, ignore_errors=True)
         command = [
-            *(sys.executable, "-m", "sylk_ray.runtime.cluster.keeper", str(temp_dir(home)), "--"),
+            *(sys.executable, "-P", "-m", "sylk_ray.runtime.cluster.keeper", str(temp_dir(home)), "--"),
             str(Path(sys.executable).parent / "ray"),
             *("start", "--head", "--disable-usage-stats"),
             *("--node-ip-address", "127.0.0.1", "--port", str(port)),

@@ -17,6 +17,7 @@ import pytest
 
 from sylk_ray.cli.app import run
 from sylk_ray.cli.code.deps import as_dot, as_mermaid
+from sylk_ray.codebase import processes
 from sylk_ray.codebase.requests import Dependency, DependencyGraph
 from tests.unit.codebase.repository import write_repository
 
@@ -48,6 +49,26 @@ def test_a_first_search_indexes_and_finds(sylk: Sylk, repo: Path) -> None:
     assert again["results"][0]["symbol"] == "zebra_crossing"
     stale = _json(sylk("search", "zebra", "--repo", repo, "--json", "--no-refresh"))
     assert stale["results"][0]["symbol"] == "zebra_crossing"
+
+
+def test_what_reads_begins_before_all_else_where_a_home_knows_nothing(
+    repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Path | None] = []
+    monkeypatch.setattr(processes, "begin", told.append)
+    monkeypatch.setattr(processes, "end_begun", lambda: told.append(None))
+    assert run(["index", "--explain", str(repo / "jar/store.py"), "--home", str(home)]) == 0
+    assert set(told) == {None}
+    shutil.rmtree(home / "knowledge")
+    for command in (["index", str(repo)], ["search", "cookies", "--repo", str(repo)]):
+        told.clear()
+        assert run([*command, "--home", str(home)]) == 0
+        assert told[0] == repo
+        assert told[-1] is None
+        told.clear()
+        assert run([*command, "--home", str(home)]) == 0
+        assert set(told) == {None}
+        shutil.rmtree(home / "knowledge")
 
 
 def test_what_is_nowhere_is_said_to_be_nowhere(sylk: Sylk, repo: Path) -> None:

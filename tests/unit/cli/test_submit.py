@@ -107,7 +107,7 @@ def test_through_ray_the_driver_starts_the_job(sylk, gateway, job_file, home):
     assert sylk("submit", job_file)[0] == 0
     (sent,) = gateway.heard_of("/api/jobs/")
     assert sent["submission_id"] == "sylk-j-1"
-    assert f"-m sylk_ray.gateway.driver --home {home} --ray-job sylk-j-1 j-1" in sent["entrypoint"]
+    assert f"-P -m sylk_ray.gateway.driver --home {home} --ray-job sylk-j-1 j-1" in sent["entrypoint"]
     assert gateway.heard_of("/jobs/j-1/start") == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -142,11 +143,40 @@ def test_progress_is_told_file_by_file(base: KnowledgeBase, root: Path) -> None:
     assert told == [Progress("reading", 8, 8), Progress("linking", 8, 8)]
 
 
+def test_files_are_taken_in_by_about_as_many_bytes(
+    base: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "sizes"
+    root.mkdir()
+    for number, size in enumerate((30, 30, 30, 500, 10, 10, 10, 10)):
+        (root / f"f{number}.py").write_text(f"a{number} = '{'x' * (size - 8)}'\n")
+    monkeypatch.setattr(indexer, "TOGETHER", 3)
+    monkeypatch.setattr(indexer, "BYTES_TOGETHER", 70)
+    told: list[Progress] = []
+    Indexer(base, root).sync(progress=told.append)
+    assert [each.done for each in told if each.stage == "reading"] == [2, 3, 4, 7, 8]
+
+
+def test_readers_are_told_of_a_first_indexing_alone_before_it_is_known_what_has_changed(
+    base: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+    monkeypatch.setattr(indexer.Readers, "expect", lambda self, files: told.append(files))
+    Indexer(base, root).sync()
+    assert told[0] == 8
+    told.clear()
+    for path in root.rglob("*.py"):
+        os.utime(path)
+    Indexer(base, root).sync()
+    assert told == []
+
+
 @pytest.mark.parametrize("stops_at", ["reading", "linking"])
 def test_an_indexing_that_was_stopped_is_finished_by_the_next(
     tmp_path: Path, root: Path, stops_at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sylk_ray.codebase.indexing.indexer.TOGETHER", 2)
+    monkeypatch.setattr(indexer, "TOGETHER", 2)
+    monkeypatch.setattr(indexer, "LINKED_TOGETHER", 2)
 
     def stop(progress: Progress) -> None:
         if progress.stage == stops_at and progress.done >= 4:
@@ -167,6 +197,7 @@ def test_a_first_indexing_gives_the_edges_that_linking_all_anew_gives(
     base: KnowledgeBase, root: Path, monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
     monkeypatch.setattr(indexer, "TOGETHER", together)
+    monkeypatch.setattr(indexer, "LINKED_TOGETHER", together)
     Indexer(base, root).sync()
     at_once = _edges(base, root)
     base.note(Domain.CODE, str(root), {f"{indexer.STATE}unlinked": b""})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 from pathlib import Path
 
@@ -82,6 +84,57 @@ def test_processes_that_were_begun_are_taken(root: Path, monkeypatch: pytest.Mon
     assert _children() == []
 
 
+def test_one_that_was_begun_and_has_died_is_not_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MANY", 1)
+    processes.begin(root)
+    for each in _children():
+        each.kill()
+        each.wait()
+    with Readers(root, "s", StaticEmbedder(), how_many=1) as made:
+        found = _all(made, PATHS, together=len(PATHS))
+    assert [file.outline.path for file in found if file.outline.language != "text"] == PATHS
+
+
+def test_processes_are_less_urgent_within_this_session_and_are_not_reached_by_ctrl_c(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "MANY", 1)
+    with contextlib.closing(Readers(root, "s", StaticEmbedder(), how_many=1).read(_cut(PATHS, 1))) as batches:
+        next(batches)
+        [child] = _children()
+        assert child.nice() == min(os.nice(0) + processes.NICE, 19)
+        assert os.getsid(child.pid) == os.getsid(0)
+        assert os.getpgid(child.pid) != os.getpgid(0)
+
+
+def test_processes_take_no_module_of_the_folder_that_they_are_started_in(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "MANY", 1)
+    ran = tmp_path / "ran"
+    for name in ("contextlib", "numpy"):
+        (root / f"{name}.py").write_text(f"open({str(ran)!r}, 'w')\nraise SystemExit(3)\n")
+    monkeypatch.chdir(root)
+    found = _all(Readers(root, "s", StaticEmbedder(), how_many=1), PATHS)
+    assert [file.outline.path for file in found] == PATHS
+    assert all(len(file.rows) == len(file.searched) for file in found)
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("program", ["raise SystemExit(3)", None])
+def test_where_no_process_works_files_are_read_here(
+    root: Path, program: str | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(processes, "MANY", 1)
+    if program:
+        monkeypatch.setattr(processes, "_MAIN", program)
+    else:
+        monkeypatch.setattr(processes.sys, "executable", "/nowhere/python")
+    found = _all(Readers(root, "s", StaticEmbedder(), how_many=2), PATHS)
+    assert [file.outline for file in found] == [file.outline for file in read_files(root, "s", PATHS).files]
+    assert "takes longer" in caplog.text
+
+
 def test_processes_that_nobody_takes_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = sum(1 for path in root.rglob("*") if path.is_file() and not {".git"} & set(path.parts))
     (root / ".cache").mkdir()
@@ -92,6 +145,10 @@ def test_processes_that_nobody_takes_end(root: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(processes, "MANY", files)
     processes.begin(root)
     assert _children()
+    with Readers(root, "s", StaticEmbedder()) as made:
+        made.expect(files - 1)
+        assert _children() == []
+    processes.begin(root)
     processes.end_begun()
     assert _children() == []
 

@@ -202,6 +202,17 @@ def test_of_several_that_define_a_name_the_first_is_meant_for_as_long_as_it_does
     assert meant() == ["a.go"]
 
 
+def test_a_name_with_dots_that_is_new_touches_those_who_use_its_end() -> None:
+    bar = "defmodule Foo.Bar do\n  def gnu(b), do: b\nend\n"
+    use = "defmodule Use do\n  import Foo.Bar\n  def g(%Hub{} = b) do\n    gnu(%Hub{})\n  end\nend\n"
+    resolver = Resolver()
+    resolver.update([read("lib/foo/bar.ex", bar), read("u.ex", use)])
+    assert "Foo.Hub" not in {link.target_symbol for link in resolver.links_of("u.ex")}
+    hub = "defmodule Foo.Hub do\n  defstruct [:a]\nend\n"
+    assert "u.ex" in resolver.update([read("lib/foo/bar.ex", bar + hub)])
+    assert "Foo.Hub" in {link.target_symbol for link in resolver.links_of("u.ex")}
+
+
 def test_a_manifest_that_changes_touches_all() -> None:
     resolver = Resolver()
     resolver.update([read("a.go", "package a\n")])

@@ -163,6 +163,25 @@ def test_edges_are_asked_for_by_end_and_type(database: Database) -> None:
     assert edges.get(database, call.id) is None
 
 
+def test_edges_that_are_there_are_found_by_their_index(database: Database) -> None:
+    statement = edges._NUMBERED.format("(?, ?, ?), (?, ?, ?)")  # noqa: SLF001
+    plan = database.rows(f"EXPLAIN QUERY PLAN {statement}", (1, 2, "calls", 2, 3, "calls"))
+    assert any("SEARCH edges" in told for *_, told in plan)
+    assert not any("SCAN edges" in told for *_, told in plan)
+
+
+def test_numbers_of_many_edges_are_theirs_whether_they_are_new_or_not(database: Database) -> None:
+    names = [f"n{number}" for number in range(40)]
+    _insert(database, *map(_node, names))
+    given = [Edge(source=one, target=other, type=EdgeType.CALLS) for one in names for other in names]
+    for some in (given[::7], given[: edges.A_STATEMENT * 3], given[: edges.A_STATEMENT * 3], given[::-1]):
+        made = edges.insert(database, some, now=1.0)
+        for edge, joined in zip(some, made, strict=True):
+            found = edges.get(database, joined.id)
+            assert found is not None
+            assert (found.source, found.target) == (edge.source, edge.target)
+
+
 def test_many_edges_at_once_are_told_in_order_and_the_last_of_the_same_holds(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
