@@ -2,7 +2,7 @@
 
 ::
 
-    processes.begin(root)           # if it may hold many files
+    processes.begin(root)           # if it holds many files
     ...                             # imports, opening the store: a quarter of a second
     process = processes.take()      # one that was begun, or else one that begins now
     processes.end_begun()           # those that nobody took
@@ -16,9 +16,10 @@ import os
 import subprocess
 import sys
 import threading
+from itertools import islice
 from pathlib import Path
 
-from sylk_ray.codebase.left_out import folder_is_left_out
+from sylk_ray.codebase.selection import walk
 
 MANY = 150
 """Files from which on processes are started for them: one takes a quarter of a second of processor to start."""
@@ -52,8 +53,8 @@ def how_many() -> int:
 
 
 def begin(root: Path) -> None:
-    """Begin those that an index of a folder will want, if it may hold many files."""
-    if _may_hold_many(root):
+    """Begin those that an index of a folder will want, if it holds many files."""
+    if sum(1 for _ in islice(walk(root), MANY)) == MANY:
         with _lock:
             while len(_begun) < how_many():
                 _begun.append(_start())
@@ -80,17 +81,6 @@ def end(process: subprocess.Popen[bytes]) -> None:
     """End a process now, whatever it is at."""
     process.kill()
     process.wait()
-
-
-def _may_hold_many(root: Path) -> bool:
-    count = 0
-    for _, folders, files in os.walk(root):
-        names = {*folders, *files}
-        folders[:] = [each for each in folders if not each.startswith(".") and not folder_is_left_out(each, names)]
-        count += len(files)
-        if count >= MANY:
-            return True
-    return False
 
 
 def _start() -> subprocess.Popen[bytes]:

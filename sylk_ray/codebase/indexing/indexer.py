@@ -99,23 +99,12 @@ class Indexer:
         if state.get(_KNOWN, _FORMAT) != _FORMAT:
             remembered = {path: msgspec.structs.replace(each, mtime_ns=0, hash="") for path, each in remembered.items()}
         unlinked = _UNLINKED in state
+        first_time = not state and not remembered
         outlines: list[Outline] = []
         with Readers(self.selection.root, self.scope, self._base.embedder) as readers:
-            found = changes(self.selection, remembered, only=only, expecting=None if remembered else readers.expect)
+            found = changes(self.selection, remembered, only=only, expecting=readers.expect if first_time else None)
             if found or unlinked:
-                first_time = not state and not remembered
-                try:
-                    resolver = self._ready(anew=first_time)
-                    self._base.note(_CODE, self.scope, {_UNLINKED: b""})
-                    self._remove(found.removed, remembered.keys())
-                    learning = resolver if first_time else None
-                    outlines = self._take_in(readers, [*found.added, *found.changed], found.stamps, tell, learning)
-                    with without_collector():
-                        self._link(resolver, outlines, found, tell, everything=unlinked, first_time=first_time)
-                except BaseException:
-                    # It may know of files that were not stored, or not of some that were.
-                    self._resolver = None
-                    raise
+                outlines = self._bring_in(readers, found, remembered, tell, unlinked=unlinked, first_time=first_time)
         known = self._as_read(found, remembered, outlines)
         if known != remembered or state != {_KNOWN: _FORMAT}:
             stored = remembered | {outline.path: known[outline.path] for outline in outlines}
@@ -132,6 +121,31 @@ class Indexer:
             broken=tuple(each.path for each in outlines if each.broken),
             seconds=time.perf_counter() - began,
         )
+
+    def _bring_in(
+        self,
+        readers: Readers,
+        found: Changes,
+        remembered: Mapping[str, Stamp],
+        tell: Callable[[Progress], None],
+        *,
+        unlinked: bool,
+        first_time: bool,
+    ) -> list[Outline]:
+        """Forget what is gone, take in what is new or has changed, and link what that concerns."""
+        try:
+            resolver = self._ready(anew=first_time)
+            self._base.note(_CODE, self.scope, {_UNLINKED: b""})
+            self._remove(found.removed, remembered.keys())
+            learning = resolver if first_time else None
+            outlines = self._take_in(readers, [*found.added, *found.changed], found.stamps, tell, learning)
+            with without_collector():
+                self._link(resolver, outlines, found, tell, everything=unlinked, first_time=first_time)
+        except BaseException:
+            # It may know of files that were not stored, or not of some that were.
+            self._resolver = None
+            raise
+        return outlines
 
     def _remembered(self) -> dict[str, Stamp]:
         bodies = self._base.memos(_CODE, self.scope, _STAMP)
