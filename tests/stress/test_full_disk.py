@@ -63,8 +63,9 @@ def filler(runtime) -> Iterator[Callable[[], Path]]:
 async def test_a_tool_that_fills_the_disk_stops_its_session_and_fails_when_there_is_room(runtime, repo, job, filled):
     record = await runtime.submit(job, repo)
     following = Following(runtime, record.job_id)
-
     stalled = await following.until_seen("session.stalled")
+    # Who follows from here on is told as well.
+    await Following(runtime, record.job_id).until_seen("session.stalled")
     for path in (runtime.settings.home / "sessions" / record.session_id).rglob(filled):
         path.unlink()
     record = await runtime.until_over(record.job_id)

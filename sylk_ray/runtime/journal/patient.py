@@ -24,15 +24,17 @@ from sylk_ray.runtime.journal.records import (
 )
 
 PAUSE_S = 1.0
+AGAIN_S = 10.0
+"""After so long that a session still waits is told again: who follows it since a moment ago knows nothing of it."""
 ResultT = TypeVar("ResultT")
 
 log = logging.getLogger("sylk.journal")
 
 
 class PatientJournal:
-    """See Journal. Nothing raises JournalFull or JournalUnavailable; ``stalled`` is told when writes begin to wait
-    (with the error), and when they go on (with None). A journal that is found damaged is opened anew, once, which
-    repairs it."""
+    """See Journal. Nothing raises JournalFull or JournalUnavailable; ``stalled`` is told when writes begin to wait, and
+    now and then while they do (with the error), and when they go on (with None). A journal that is found damaged is
+    opened anew, once, which repairs it."""
 
     def __init__(
         self,
@@ -49,6 +51,8 @@ class PatientJournal:
         self._clock = clock
         self._stalled = stalled
         self._waiting = 0
+        self._told_at: float | None = None
+        """When it was last told that writes wait; None if none does."""
         self._repairing = asyncio.Lock()
 
     async def _written(self, write: Callable[[], Awaitable[ResultT]]) -> ResultT:
@@ -70,16 +74,24 @@ class PatientJournal:
                     if not waits:
                         waits = True
                         self._waiting += 1
-                        if self._waiting == 1:
-                            log.warning("session %s stops until there is room: %s", self.session, error)
-                            self._stalled(self.session, error)
+                    self._tell(error)
                     await self._clock.sleep(PAUSE_S)
         finally:
             if waits:
                 self._waiting -= 1
                 if not self._waiting:
                     log.warning("session %s goes on", self.session)
+                    self._told_at = None
                     self._stalled(self.session, None)
+
+    def _tell(self, error: SylkError) -> None:
+        now = self._clock.now()
+        if self._told_at is None:
+            log.warning("session %s stops until there is room: %s", self.session, error)
+        elif 0 <= now - self._told_at < AGAIN_S:
+            return
+        self._told_at = now
+        self._stalled(self.session, error)
 
     async def _replaces(self, closed: Journal) -> bool:
         """Whether a journal was closed only to be repaired; returns when there is another one."""

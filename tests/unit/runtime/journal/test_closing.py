@@ -12,16 +12,19 @@ import pytest
 
 from sylk_ray.errors import SylkError
 from sylk_ray.messaging import Address
-from sylk_ray.runtime.clock import SystemClock
+from sylk_ray.runtime.clock import ManualClock, SystemClock
 from sylk_ray.runtime.journal import (
+    Committed,
     Journal,
     JournalClosed,
     JournalDamaged,
+    JournalFull,
     MemoryJournals,
     PatientJournal,
     SqliteJournals,
     Transaction,
 )
+from sylk_ray.runtime.journal.patient import AGAIN_S, PAUSE_S
 from sylk_ray.runtime.journal.sqlite import SqliteJournal
 from sylk_ray.runtime.journal.writer import Alone
 
@@ -123,3 +126,24 @@ async def test_a_session_that_is_opened_while_it_is_being_closed_is_open(tmp_pat
     assert len((await journal.recall(ONE)).handled) == 120
     assert list(journals._stores) == ["s"]
     await journals.close()
+
+
+async def test_who_waits_for_room_says_so_again_for_those_that_did_not_hear_it():
+    journal, told, clock = await MemoryJournals().open("s", "a"), list[SylkError | None](), ManualClock()
+    commit, full = journal.commit, JournalFull("no space left")
+
+    async def refuse(_: Transaction) -> Committed:
+        raise full
+
+    journal.commit = refuse
+    waiting = PatientJournal(journal, clock, lambda _, error: told.append(error), no_other)
+    writes = [asyncio.ensure_future(waiting.commit(Transaction(ONE, message))) for message in ("m", "n")]
+    await asyncio.sleep(0)
+    await clock.advance(AGAIN_S - PAUSE_S)
+    assert told == [full]
+    await clock.advance(AGAIN_S * 2 + PAUSE_S)
+    assert told == [full] * 4
+    journal.commit = commit
+    await clock.advance(PAUSE_S)
+    await asyncio.gather(*writes)
+    assert told == [full] * 4 + [None]
