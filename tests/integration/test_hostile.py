@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -173,9 +174,17 @@ def _nothing_is_in(texts: Sequence[str], secrets: Sequence[str]) -> None:
 
 
 def _nothing_is_under(places: Sequence[Path], secrets: Sequence[str]) -> None:
-    files = [file for place in places for file in (place.rglob("*") if place.is_dir() else [place]) if file.is_file()]
-    assert files
-    for file in files:
-        data = file.read_bytes()
+    contents = _contents(places)
+    assert contents
+    for file, data in contents.items():
         for secret in secrets:
             assert secret.encode() not in data, file
+
+
+def _contents(places: Sequence[Path]) -> dict[Path, bytes]:
+    """What every file holds: read anew where one goes meanwhile, as a journal's log does when it is closed."""
+    for _ in range(20):
+        with contextlib.suppress(FileNotFoundError):
+            files = [file for place in places for file in (place.rglob("*") if place.is_dir() else [place])]
+            return {file: file.read_bytes() for file in files if file.is_file()}
+    raise AssertionError(f"files come and go all the time under {places}")
