@@ -159,6 +159,8 @@ def _order(home: Path, order: Mapping[str, object], timeout: float) -> None:
             timeout=timeout,
             check=False,
             start_new_session=True,
+            # Ray's workers look for modules in its driver's folder first: in a repository anybody could put one there.
+            cwd="/",
         )
     except subprocess.TimeoutExpired:
         raise CellsDidNotStart(f"Ray did not carry out the order {order['do']!r} within {timeout:g} s") from None

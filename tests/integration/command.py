@@ -34,10 +34,11 @@ class Done(NamedTuple):
 
 
 class Sylk:
-    """The command with a state directory of its own; ``close`` ends what it started."""
+    """The command with a state directory of its own, called in a folder; ``close`` ends what it started."""
 
-    def __init__(self, home: Path, **environment: str) -> None:
+    def __init__(self, home: Path, folder: Path | None = None, **environment: str) -> None:
         self.home = home
+        self._folder = folder
         # What other tests' Ray is told must not reach this one's.
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SYLK_", "RAY_"))}
         self._environment = {**inherited, "SYLK_HOME": str(home), **environment}
@@ -53,6 +54,7 @@ class Sylk:
             text=True,
             start_new_session=True,
             env=self._environment,
+            cwd=self._folder,
         )
         self._started.append(process)
         return process

@@ -33,20 +33,24 @@ FAILING = "name: failing\ntasks:\n  broken: {engineer: [{write: {path: x, conten
 
 
 class Runtime(NamedTuple):
-    """A runtime of this module's own, and how the two commands ended that were to start it at once."""
+    """A runtime of this module's own, how the two commands ended that were to start it at once, and in which folder."""
 
     sylk: Sylk
     ups: list[Done]
+    folder: Path
 
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
-    sylk = Sylk(tmp_path_factory.mktemp("cli") / "a höme", AWS_SECRET_ACCESS_KEY=SECRET)
+    folder = tmp_path_factory.mktemp("modules")
+    for name in ("contextlib", "msgspec", "colorsys"):
+        (folder / f"{name}.py").write_text(f"open({str(folder / 'ran')!r}, 'w')\n")
+    sylk = Sylk(tmp_path_factory.mktemp("cli") / "a höme", folder, AWS_SECRET_ACCESS_KEY=SECRET)
     both = [sylk.start("up", "--num-cpus", 4, "--json") for _ in range(2)]
     try:
         ups = [end_of(process) for process in both]
         assert [up.code for up in ups] == [0, 0], ups
-        yield Runtime(sylk, ups)
+        yield Runtime(sylk, ups, folder)
     finally:
         down = sylk("down")
         sylk.close()
@@ -121,6 +125,12 @@ def test_two_that_start_the_runtime_at_once_find_the_same_one(runtime):
     assert one == two
     again = runtime.sylk("up")
     assert (again.code, again.output.splitlines()[0].split(":")[0]) == (0, "already runs")
+
+
+def test_nothing_of_the_runtime_takes_a_module_of_the_folder_that_it_is_started_in(runtime, repo, job_file):
+    done = runtime.sylk("submit", job_file, "--repo", repo, "--session", "modules")
+    assert done.code == 0, done
+    assert not (runtime.folder / "ran").exists()
 
 
 def test_status_tells_how_things_stand(sylk):
