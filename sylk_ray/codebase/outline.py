@@ -115,5 +115,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     references: tuple[Reference, ...] = ()
     bindings: tuple[Binding, ...] = ()
     parts: tuple[Part, ...] = ()
+    declares: bool = False
+    """Functions are declared, and none of them is defined: a header, an interface."""
     broken: tuple[tuple[int, int], ...] = ()
     """Stretches of lines that could not be parsed; the rest was."""

@@ -21,6 +21,8 @@ _TYPES = {
     SymbolKind.MODULE: NodeType.PACKAGE,
     SymbolKind.CONSTANT: NodeType.CONSTANT,
 }
+_STUBS = (".d.ts", ".pyi")
+"""What files are called that declare what another one defines."""
 _ESCAPES = str.maketrans({mark: f"%{ord(mark):02X}" for mark in "%#@!~"})
 _DOC = 600
 """Characters of its documentation that a file is found by."""
@@ -70,6 +72,8 @@ def nodes_of(scope: str, outline: Outline, text: str) -> FileNodes:
     file = file_id(scope, outline.path)
     role = role_of(outline.path, outline.language)
     common: dict[str, object] = {"language": outline.language, "role": role.value, "tests": role is Role.TEST}
+    if outline.declares or outline.path.endswith(_STUBS):
+        common["declares"] = True
     searched = [_file(scope, file, outline, text, common)]
     named: list[Node] = []
     taken: set[str] = set()

@@ -17,6 +17,7 @@ from ast_grep_py import SgRoot
 
 from sylk_ray.codebase.languages import BY_LINES, CONFIGURATION, GRAMMARS, language_of
 from sylk_ray.codebase.outline import Outline
+from sylk_ray.codebase.reading.conditions import first_branches
 from sylk_ray.codebase.reading.configuration import read_configuration
 from sylk_ray.codebase.reading.definitions import read_definitions
 from sylk_ray.codebase.reading.grammars import RULES
@@ -30,6 +31,8 @@ __all__ = ["read"]
 
 LONG_LINES = 2000
 """Characters in a line on the average above which a file is read as plain text, whatever its language."""
+MUCH_BROKEN = 20
+"""Lines above which a file is read once more, with the first branches of its conditions alone."""
 _PROSE = {"markdown": read_markdown, "rst": read_rst, "asciidoc": read_asciidoc}
 
 
@@ -67,12 +70,25 @@ def _is_one_long_line(text: str) -> bool:
     return len(text) > LONG_LINES * 10 and len(text) > LONG_LINES * (text.count("\n") + 1)
 
 
+def _broken_lines(outline: Outline) -> int:
+    return sum(last - first + 1 for first, last in outline.broken)
+
+
 def _parsed(path: str, text: str, language: str) -> Outline | None:
     """None if the parser gives up on it. Its panics are no Exception."""
     rules = RULES[language]
-    try:
-        root = SgRoot(text, rules.grammar).root()
+
+    def outline(of: str) -> Outline:
+        root = SgRoot(rules.prepared(of), rules.grammar).root()
         return Reader(path, language, Source(text), rules).read(root)
+
+    try:
+        found = outline(text)
+        if rules.conditions and _broken_lines(found) > MUCH_BROKEN:
+            other = outline(first_branches(text))
+            if 2 * _broken_lines(other) < _broken_lines(found):
+                return other
+        return found
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:

@@ -33,6 +33,7 @@ _CONSTRUCTOR_TARGET = re.compile(
 )
 _BEFORE_A_CONSTRUCTOR = ("=", "&", "await", "new", "try")
 """What a text ends with that ``_CONSTRUCTOR_TARGET`` finds something in, white space aside."""
+_AFTER_A_DECLARATION = "; \t\r\n"
 _CALLABLE = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD})
 _MAKERS = frozenset({"new", "default", "create", "make", "build", "from"})
 
@@ -75,6 +76,12 @@ class Rules(msgspec.Struct, frozen=True):
     """Run at the end of a file."""
     body: str = "body"
     """The field that a definition's body has."""
+    prepared: Callable[[str], str] = lambda text: text
+    """A text as the parser takes it: with blanks in place of what it would not understand."""
+    conditions: bool = False
+    """Whether parts of a text hang on conditions (``#if``)."""
+    declarations: bool = False
+    """Whether a function without a body is one that is only declared."""
     capitals_are_types: bool = True
     """Whether what is called with a capital letter is a constructor."""
 
@@ -108,6 +115,9 @@ class Reader:
         self.wrapper: Span | None = None
         self.hidden = False
         """Whether what follows in the current type is private (Ruby)."""
+        self.declares = False
+        self.has_bodies = False
+        """Of functions."""
         self._broken: list[tuple[int, int]] = []
 
     # --- reading
@@ -147,6 +157,7 @@ class Reader:
             references=tuple(self.references),
             bindings=tuple(Binding(name=name, type=of, within=within) for (within, name), of in self.bindings.items()),
             parts=uncovered_parts(self.source.lines[:lines], tops + self.covered, self.rules.comments),
+            declares=self.declares and not self.has_bodies,
             broken=touching_as_one(
                 (first, min(last, max(lines, 1))) for first, last in self._broken if first <= max(lines, 1)
             ),
@@ -239,6 +250,9 @@ class Reader:
             # The grammar has put in what the text lacks.
             return symbol
         self.symbols.append(symbol)
+        if self.rules.declarations and kind in _CALLABLE and not self.has_bodies:
+            self.has_bodies = bool(self.text[body : at.end].strip(_AFTER_A_DECLARATION))
+            self.declares = True
         if uses and kind is not SymbolKind.MODULE:
             self._use_types(symbol, at.line + 1)
         if enter:

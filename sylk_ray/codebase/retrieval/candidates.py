@@ -139,4 +139,5 @@ def _candidate(node: Node, words: float, meaning: float, named: float, whole: fl
         meaning=meaning,
         named=named,
         whole=whole,
+        declares=bool(node.metadata.get("declares")),
     )

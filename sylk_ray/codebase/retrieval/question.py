@@ -36,6 +36,9 @@ _FOLLOWING = "case cases for of that which cover covers covering about showing h
 _WITH = frozenset(_FOLLOWING.split())
 _BESIDE = frozenset(["in", "for", "during", "by", "while", "under", "from", "between"])
 _BETWEEN = frozenset(["unit", "integration", "the", "a", "its", "their", "all", "any"])
+_DECLARATIONS = re.compile(
+    r"\b(?:interfaces?|declar(?:es?|ed|ations?)|prototypes?|abstract|typings|header files?)\b", re.I
+)
 _PLAIN_WORD = re.compile(r"[^\s,;:?!()\"'`]+")
 
 
@@ -53,6 +56,8 @@ class Question(msgspec.Struct, frozen=True):
     """Without the root, ``./`` or ``../`` before them."""
     roles: dict[Role, str]
     """Kinds of files that it speaks of, with the stem of the word that does."""
+    declarations: bool
+    """Whether it speaks of what is only declared, as an interface."""
     is_name: bool
     """Whether it is nothing but a name."""
 
@@ -70,6 +75,7 @@ def read_question(text: str, root: str = "") -> Question:
         qualified=tuple(dict.fromkeys(qualified)),
         paths=tuple(dict.fromkeys(_within(root, path) for path in _PATH.findall(text))),
         roles=dict(_roles(text)),
+        declarations=bool(_DECLARATIONS.search(text)),
         is_name=is_name,
     )
 

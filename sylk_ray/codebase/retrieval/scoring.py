@@ -51,7 +51,7 @@ COMMON, FEWEST = 0.4, 8
 """Where so many files of code have a word in their names, of so many at least, it is what the repository is about, and
 tells no role."""
 DECLARES = 0.75
-"""What a file of declarations alone counts beside the code: ``.d.ts``, ``.pyi``."""
+"""What a file that only declares counts beside the code: a header, an interface, ``.d.ts``, ``.pyi``."""
 LOOKED_AT = 60
 """Files whose words are looked at one by one, and what uses them."""
 CHUNKS = 3
@@ -75,6 +75,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """1 where it defines what was asked for by name, less where case or the way to it differ."""
     whole: float = 0.0
     """The cosine of its file as a whole; 0 where that was not found."""
+    declares: bool = False
+    """Whether its file only declares what is defined elsewhere."""
 
 
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +118,7 @@ def rank(question: Question, found: Sequence[Candidate], around: Around) -> list
     for each in sorted(found, key=_from_the_best):
         by_path.setdefault(each.path, []).append(each)
     roles = _roles_meant(question, by_path, around)
-    weights = {path: _weight(roles, path, chunks[0].role) for path, chunks in by_path.items()}
+    weights = {path: _weight(question, roles, chunks[0]) for path, chunks in by_path.items()}
     said = _shares({path: [c.words for c in chunks] for path, chunks in by_path.items()}, weights)
     meaning = _shares({path: [c.meaning for c in _bodies(chunks)] for path, chunks in by_path.items()}, weights)
     whole = _shares({path: [max(c.whole for c in chunks)] for path, chunks in by_path.items()}, weights)
@@ -220,9 +222,9 @@ def _roles_meant(question: Question, by_path: Mapping[str, Sequence[Candidate]],
     }
 
 
-def _weight(roles: Collection[Role], path: str, role: Role) -> float:
-    weight = 1.0 if role in roles else ROLES[role]
-    return weight * DECLARES if path.endswith((".d.ts", ".pyi")) else weight
+def _weight(question: Question, roles: Collection[Role], of: Candidate) -> float:
+    weight = 1.0 if of.role in roles else ROLES[of.role]
+    return weight * DECLARES if of.declares and not question.declarations else weight
 
 
 def _why(question: Question, roles: Collection[Role], path: str, chunks: Sequence[Candidate]) -> tuple[str, ...]:
@@ -236,6 +238,8 @@ def _why(question: Question, roles: Collection[Role], path: str, chunks: Sequenc
     nearest = max((chunk.meaning for chunk in chunks), default=0.0)
     if nearest > 0:
         why.append(f"means nearly this ({nearest:.2f})")
+    if chunks[0].declares and not question.declarations:
+        why.append("counts less, as it only declares")
     role = chunks[0].role
     if role is not Role.CODE:
         why.append(

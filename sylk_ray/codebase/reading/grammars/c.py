@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 from ast_grep_py import SgNode
 
+from sylk_ray.codebase.reading.grammars.macros import without_macros
 from sylk_ray.codebase.reading.reader import Handler, Reader, Rules, Span
 from sylk_ray.codebase.reading.rules import (
     CONSTANT,
@@ -120,6 +122,7 @@ def _define(reader: Reader, node: SgNode, at: Span) -> None:
     if name is not None and not is_guard and not reader.in_function:
         kind = FUNCTION if node.field("parameters") else CONSTANT
         reader.define(node, at, kind, name.text(), body=at.end, enter=False)
+        reader.has_bodies |= kind is FUNCTION
 
 
 def _include(reader: Reader, node: SgNode, at: Span) -> None:
@@ -186,5 +189,13 @@ def _exported(name: str, signature: str) -> bool:
     return not signature.startswith("static ")
 
 
-C = Rules(grammar="c", handlers=_C, exported=_exported, parameter=TYPE_THEN_NAME)
-CPP = Rules(grammar="cpp", handlers=_C | _CPP, exported=_exported, parameter=TYPE_THEN_NAME)
+C = Rules(
+    grammar="c",
+    handlers=_C,
+    exported=_exported,
+    parameter=TYPE_THEN_NAME,
+    prepared=without_macros,
+    conditions=True,
+    declarations=True,
+)
+CPP = msgspec.structs.replace(C, grammar="cpp", handlers=_C | _CPP)

@@ -88,6 +88,8 @@ def _using(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="csharp",
+    conditions=True,
+    declarations=True,
     handlers={
         "using_directive": _using,
         "namespace_declaration": _namespace,

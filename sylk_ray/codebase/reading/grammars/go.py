@@ -115,6 +115,7 @@ def _literal(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="go",
+    declarations=True,
     handlers={
         "package_clause": package,
         "import_spec": _import,

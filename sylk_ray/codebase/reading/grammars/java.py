@@ -74,8 +74,15 @@ def _call(reader: Reader, node: SgNode, at: Span) -> None:
         reader.reference(name.text(), before, ReferenceKind.CALL, at.line + 1)
 
 
+def _element(reader: Reader, node: SgNode, at: Span) -> None:
+    """Of an annotation: nothing else defines it."""
+    defines(METHOD)(reader, node, at)
+    reader.has_bodies = True
+
+
 RULES = Rules(
     grammar="java",
+    declarations=True,
     handlers={
         "package_declaration": package,
         "import_declaration": _import,
@@ -87,7 +94,7 @@ RULES = Rules(
         "method_declaration": defines(METHOD),
         "constructor_declaration": defines(METHOD),
         "compact_constructor_declaration": defines(METHOD),
-        "annotation_type_element_declaration": defines(METHOD),
+        "annotation_type_element_declaration": _element,
         "field_declaration": _field,
         "constant_declaration": _field,
         "local_variable_declaration": _local,

@@ -342,7 +342,14 @@ def _rules(grammar: str, *more: dict[str, Handler]) -> Rules:
     handlers = dict(_BOTH)
     for each in more:
         handlers.update(each)
-    return Rules(grammar=grammar, handlers=handlers, exported=_is_visible, parameter=NAME_THEN_TYPE, closing=_closing)
+    return Rules(
+        grammar=grammar,
+        handlers=handlers,
+        exported=_is_visible,
+        parameter=NAME_THEN_TYPE,
+        closing=_closing,
+        declarations=True,
+    )
 
 
 JAVASCRIPT = _rules("javascript", _JSX, {"field_definition": _field})

@@ -88,6 +88,7 @@ def _import(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="kotlin",
+    declarations=True,
     handlers={
         "package_header": package,
         "import_header": _import,

@@ -112,6 +112,7 @@ def _property(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="php",
+    declarations=True,
     handlers={
         "namespace_definition": _namespace,
         "namespace_use_declaration": _use,

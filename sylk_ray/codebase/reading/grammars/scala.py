@@ -63,6 +63,7 @@ def _new(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="scala",
+    declarations=True,
     handlers={
         "package_clause": package,
         "import_declaration": _import,

@@ -59,6 +59,7 @@ def _import(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="swift",
+    declarations=True,
     handlers={
         "import_declaration": _import,
         "class_declaration": _type,

@@ -47,6 +47,50 @@ def test_what_stands_around_a_mistake_is_read(path: str, text: str, kept: list[s
     assert all(broken[0] <= first <= last <= broken[1] for first, last in outline.broken)
 
 
+LIMITER = f"""
+namespace db {{
+class Limiter {{
+  int left() {{
+#if COUNTED
+    if (most_ > 0) {{
+#else
+    if (left_ > 0) {{
+#endif
+      {"return 1;" * 3}
+{chr(10) * 30}
+    }}
+    return 0;
+  }}
+}};
+class Cache {{ int get(); }};
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        ("a.cc", LIMITER, ["db", "db.Limiter", "db.Limiter.left", "db.Cache", "db.Cache.get"]),
+        (
+            "a.cs",
+            "class A\n{\n#if ONE\n  int F() {\n#else\n  int G() {\n#endif\n" + "\n" * 30 + "    return 1;\n  }\n}\n",
+            ["A", "A.F"],
+        ),
+        (
+            "a.c",
+            "#if 0\nint gone(int a) {\n#else\nint f(int a) {\n#endif\n" + "\n" * 30 + "  return a;\n}\nint g(void);\n",
+            ["f", "g"],
+        ),
+    ],
+)
+def test_where_branches_of_conditions_break_a_file_the_first_is_read(path: str, text: str, found: list[str]) -> None:
+    outline = read(path, text)
+    assert set(found) <= set(names(outline))
+    assert "gone" not in names(outline)
+    assert not outline.broken
+    assert outline.symbols[-1].end_line <= outline.lines
+
+
 def test_lines_are_right_behind_a_byte_order_mark_carriage_returns_and_signs_of_several_bytes() -> None:
     outline = read(
         "a.py", '\ufeffdef a():\r\n    """Doc 😀.\r\n\r\n    More."""\r\n    return "é😀"\r\n\r\ndef b(): pass\r\n'

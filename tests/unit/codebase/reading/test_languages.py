@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from sylk_ray.codebase.outline import Import, Outline, ReferenceKind
 from sylk_ray.codebase.reading import read
+from sylk_ray.codebase.reading.grammars.macros import without_macros
 from tests.unit.codebase.reading.expected import BINDINGS, IMPORTS, REFERENCES, SYMBOLS
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -164,10 +166,64 @@ def test_a_scripts_body_is_a_part() -> None:
             ["List 1-5", "List.add 3-3"],
         ),
         ("a.dart", "@deprecated\nclass A {\n  A.of(int a) : b = a;\n}\n", ["A 1-4", "A.of 3-3"]),
+        ("a.hpp", "\nclass A_EXPORT B : public C {\n  void f();\n};\n", ["B 2-4", "B.f 3-3"]),
+        ("a.hpp", "\nclass A_API(2, 0) B_1 final : public C {\n  void f();\n};\n", ["B_1 2-4", "B_1.f 3-3"]),
+        ("a.hpp", "\nclass Foundation_API B {\n  void f();\n};\n", ["B 2-4", "B.f 3-3"]),
+        ("a.h", "\nA_BEGIN_DECLS\n\nstruct B { int c; };\n\nA_END_DECLS\n", ["B 4-4"]),
+        ("a.h", "\nstatic A_INLINE A_NODISCARD B *c(int d) { return 0; }\n", ["c 2-2"]),
+        ("a.h", "\nA_EXTERN\nB *c(int d);\n", ["c 3-3"]),
+        ("a.h", "enum A_KIND { A_ONE, A_END };\nstruct A { enum A_KIND kind : 3; };\n", ["A_KIND 1-1", "A 2-2"]),
     ],
 )
 def test_what_is_easily_read_wrongly(path: str, text: str, found: list[str]) -> None:
     assert [f"{each.qualified} {each.start_line}-{each.end_line}" for each in read(path, text).symbols] == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class " + "A_API " * 50_000 + "b",
+        "\n" + "A_EXPORT_API " * 50_000 + "1",
+        "\nclass A_API" + " " * 300_000 + "1",
+        "\nA" + "_END" * 50_000 + "-",
+        "\nA_API(" * 50_000,
+        "class A_EXPORT B" + ":" * 100_000,
+        "enum " * 50_000,
+    ],
+)
+def test_what_looks_like_many_macros_takes_no_time(text: str) -> None:
+    began = time.process_time()
+    assert len(without_macros(text)) == len(text)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "declares"),
+    [
+        ("a.h", "#define N 3\nint f(int);\nstruct A { int b; };\n", True),
+        ("a.h", "int f(int);\nstatic inline int g(void) { return 1; }\n", False),
+        ("a.h", "int f(int);\n#define G(x) ((x) + 1)\n", False),
+        ("a.h", "struct A { int b; };\n#define N 3\n", False),
+        ("a.java", "interface A { int b(); }\n", True),
+        ("a.java", "interface A { int b(); default int c() { return b(); } }\n", False),
+        ("a.java", "@interface A { String value(); }\n", False),
+        ("a.cs", "interface A { int B(); }\n", True),
+        ("a.cs", "class A { int B() => 1; }\n", False),
+        ("a.php", "<?php\ninterface A { function b(): int; }\n", True),
+        ("a.kt", "interface A { fun b(): Int }\n", True),
+        ("a.kt", "fun b(): Int = 1\n", False),
+        ("a.go", "package a\n\ntype A interface { B() int }\n", True),
+        ("a.go", "package a\n\nfunc B() int { return 1 }\n", False),
+        ("a.ts", "export interface A { b(): number }\n", True),
+        ("a.ts", "export const b = () => 1\n", False),
+        ("a.swift", "protocol A { func b() -> Int }\n", True),
+        ("a.scala", "trait A { def b: Int }\n", True),
+        ("a.scala", "trait A { def b: Int = 1 }\n", False),
+        ("a.py", "def a(): ...\n", False),
+    ],
+)
+def test_what_declares_functions_and_defines_none_is_told(path: str, text: str, declares: bool) -> None:
+    assert read(path, text).declares is declares
 
 
 def test_a_method_with_a_capital_letter_makes_no_type_known() -> None:

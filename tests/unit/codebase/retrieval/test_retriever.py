@@ -73,6 +73,25 @@ def test_code_comes_before_its_tests_and_documents(retriever: Retriever, root: P
     assert {"tests/test_store.py", "README.md"} <= set(paths)
 
 
+def test_what_is_defined_comes_before_where_it_is_declared(tmp_path: Path) -> None:
+    doc = "/* Evicts the oldest entry from the cache. */\n"
+    (tmp_path / "cache.h").write_text(f"{doc}int cache_evict(struct cache *c);\n")
+    (tmp_path / "cache.c").write_text(
+        '#include "cache.h"\n\nint cache_evict(struct cache *c) { return drop(c->last); }\n'
+    )
+    (tmp_path / "types.pyi").write_text("def evict_oldest_entry(cache): ...\n")
+    (tmp_path / "types.py").write_text("def evict_oldest_entry(cache):\n    return cache.pop()\n")
+    with KnowledgeBase(tmp_path / "known") as base:
+        Indexer(base, tmp_path).sync()
+        retriever = Retriever(base)
+
+        def paths(query: str) -> list[str]:
+            return _paths(retriever.search(Search(query=query, root=str(tmp_path))))
+
+        assert paths("cache_evict").index("cache.c") < paths("cache_evict").index("cache.h")
+        assert paths("evict_oldest_entry")[0] == "types.py"
+
+
 def test_a_result_shows_the_lines_of_the_definition(retriever: Retriever, root: Path) -> None:
     result = retriever.search(Search(query="put a cookie into the jar of a session", root=str(root), k=1)).results[0]
     assert result.symbol == "CookieJar.put"

@@ -59,7 +59,7 @@ QUERY = "how is the input parsed"
         ([_chunk(1, "a", 9), _chunk(2, "b", 8), _chunk(3, "b", 8)], "b"),
         ([_chunk(1, "test_a", 9, role=Role.TEST), _chunk(2, "b", 6)], "b"),
         ([_chunk(1, "a.md", 9, 0.9, role=Role.DOCUMENT), _chunk(2, "b", 6, 0.6)], "b"),
-        ([_chunk(1, "a.d.ts", 9, 0.5), _chunk(2, "b", 8, 0.5)], "b"),
+        ([_chunk(1, "a.h", 9, 0.5, declares=True), _chunk(2, "b", 8, 0.5)], "b"),
         ([_chunk(1, "a", 9, 0.5), _chunk(2, "b", 8, 0.5, whole=0.4)], "b"),
         ([_chunk(1, "a", 9, 0.5), _chunk(2, "b", 8, 0.5), _chunk(3, "b", 0, 0.9, type=NodeType.FILE)], "a"),
         ([_chunk(1, "a", 9, 0.5, whole=0.2), _chunk(2, "b", 8, 0.5, whole=0.4)], "b"),
@@ -68,6 +68,12 @@ QUERY = "how is the input parsed"
 def test_the_better_file_comes_first(found: list[Candidate], first: str) -> None:
     assert _order(QUERY, found)[0] == first
     assert _order(QUERY, found[::-1])[0] == first
+
+
+def test_what_only_declares_does_not_come_after_what_defines_when_it_is_asked_for() -> None:
+    found = [_chunk(1, "a.h", 9, 0.5, declares=True), _chunk(2, "b", 8, 0.5)]
+    assert _order("which interface reads the input", found)[0] == "a.h"
+    assert "counts less, as it only declares" in rank(read_question(QUERY), found, Alone())[1].why
 
 
 @pytest.mark.parametrize(
