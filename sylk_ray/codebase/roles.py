@@ -29,15 +29,18 @@ _TEST_NAMES = re.compile(
     r"^(test[_-].*|.*[_.-](tests?|specs?|mocks?)(\.[^.]+)+|.*(Tests?|Specs?|IT)\.(java|kt|cs|swift|php|scala)"
     r"|conftest\.py|tests?\.[^.]+|.*\.t)$"
 )
+_PERLS_TESTS = re.compile(r"(^|/)t/.*\.p[lm]$")
 _EXAMPLES = re.compile(
     r"(^|/)([^/]*[._-])?(examples?|samples?|demos?|tutorials?|bench(marks?|es)?|snippets?|playground)/", re.I
 )
 _DOCUMENTS = re.compile(r"(^|/)(docs?|documentation|[^/]*\.docc|website|wiki|man)/", re.I)
 _COPIES = re.compile(
-    r"^vendor/|(^|/)(_vendor|_?vendored|third[_-]?party|3rdparty|single[_-](include|header)s?|amalgamat(ed|ion))/"
+    r"^vendor/|(^|/)(_vendor|_?vendored|third[_-]?party|3rdparty|single[_-](include|header)s?|amalgamat(ed|ion)|_site)/"
     r"|(^|/)[^/]*(amalgamat(ed|ion)|\.min\.)[^/]*$"
 )
 """By names that nobody gives to what is one's own."""
+_CONFIGURES = re.compile(r"^(\.\w+ignore|\.gitattributes|\.editorconfig|\.mailmap|Doxyfile|.*\.m4|configure\.(ac|in))$")
+"""Files of tools in formats of their own."""
 _PROSE = frozenset({"markdown", "rst", "asciidoc"})
 _PROSE_NAMES = re.compile(r".*\.(txt|text|me|man|[1-8])$|^[A-Z]+$")
 """Plain texts; what is in a language that is not known is code."""
@@ -46,11 +49,11 @@ _PROSE_NAMES = re.compile(r".*\.(txt|text|me|man|[1-8])$|^[A-Z]+$")
 def role_of(path: str, language: str) -> Role:
     """The role of a file."""
     pure = PurePosixPath(path)
-    if _TEST_FOLDERS.search(path) or _TEST_NAMES.match(pure.name):
+    if _TEST_FOLDERS.search(path) or _TEST_NAMES.match(pure.name) or _PERLS_TESTS.search(path):
         return Role.TEST
     if _EXAMPLES.search(path):
         return Role.EXAMPLE
-    if language in CONFIGURATION:
+    if language in CONFIGURATION or _CONFIGURES.match(pure.name):
         return Role.CONFIGURATION
     if language in _PROSE or _DOCUMENTS.search(path) or (language == "text" and _PROSE_NAMES.match(pure.name)):
         return Role.DOCUMENT
