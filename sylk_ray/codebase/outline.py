@@ -116,6 +116,6 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     bindings: tuple[Binding, ...] = ()
     parts: tuple[Part, ...] = ()
     declares: bool = False
-    """Functions are declared, and none of them is defined: a header, an interface."""
+    """Functions are declared, and none has a body: a header of C, or a file whose types are interfaces alone."""
     broken: tuple[tuple[int, int], ...] = ()
     """Stretches of lines that could not be parsed; the rest was."""

@@ -39,7 +39,9 @@ _COPIES = re.compile(
     r"|(^|/)[^/]*(amalgamat(ed|ion)|\.min\.)[^/]*$"
 )
 """By names that nobody gives to what is one's own."""
-_CONFIGURES = re.compile(r"^(\.\w+ignore|\.gitattributes|\.editorconfig|\.mailmap|Doxyfile|.*\.m4|configure\.(ac|in))$")
+_CONFIGURES = re.compile(
+    r"^(\.[\w-]*ignore(-revs)?|\.git(attributes|modules)|\.editorconfig|\.mailmap|Doxyfile(\.in)?|.*\.m4|configure\.(ac|in))$"
+)
 """Files of tools in formats of their own."""
 _PROSE = frozenset({"markdown", "rst", "asciidoc"})
 _PROSE_NAMES = re.compile(r".*\.(txt|text|me|man|[1-8])$|^[A-Z]+$")
@@ -53,10 +55,10 @@ def role_of(path: str, language: str) -> Role:
         return Role.TEST
     if _EXAMPLES.search(path):
         return Role.EXAMPLE
-    if language in CONFIGURATION or _CONFIGURES.match(pure.name):
+    if language in CONFIGURATION:
         return Role.CONFIGURATION
     if language in _PROSE or _DOCUMENTS.search(path) or (language == "text" and _PROSE_NAMES.match(pure.name)):
         return Role.DOCUMENT
     if _COPIES.search(path):
         return Role.COPY
-    return Role.CODE
+    return Role.CONFIGURATION if _CONFIGURES.match(pure.name) else Role.CODE

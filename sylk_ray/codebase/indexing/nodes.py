@@ -21,7 +21,7 @@ _TYPES = {
     SymbolKind.MODULE: NodeType.PACKAGE,
     SymbolKind.CONSTANT: NodeType.CONSTANT,
 }
-_STUBS = (".d.ts", ".pyi")
+_STUBS = (".d.ts", ".d.mts", ".d.cts", ".pyi")
 """What files are called that declare what another one defines."""
 _ESCAPES = str.maketrans({mark: f"%{ord(mark):02X}" for mark in "%#@!~"})
 _DOC = 600

@@ -17,7 +17,7 @@ from ast_grep_py import SgRoot
 
 from sylk_ray.codebase.languages import BY_LINES, CONFIGURATION, GRAMMARS, language_of
 from sylk_ray.codebase.outline import Outline
-from sylk_ray.codebase.reading.conditions import first_branches
+from sylk_ray.codebase.reading.conditions import first_branches, with_other_branches
 from sylk_ray.codebase.reading.configuration import read_configuration
 from sylk_ray.codebase.reading.definitions import read_definitions
 from sylk_ray.codebase.reading.grammars import RULES
@@ -78,17 +78,19 @@ def _parsed(path: str, text: str, language: str) -> Outline | None:
     """None if the parser gives up on it. Its panics are no Exception."""
     rules = RULES[language]
 
-    def outline(of: str) -> Outline:
-        root = SgRoot(rules.prepared(of), rules.grammar).root()
+    def parsed(some: str) -> Outline:
+        # What some of the text stands for is looked up in all of it: signatures, documentation, lines.
+        root = SgRoot(rules.prepared(some), rules.grammar).root()
         return Reader(path, language, Source(text), rules).read(root)
 
     try:
-        found = outline(text)
-        if rules.conditions and _broken_lines(found) > MUCH_BROKEN:
-            other = outline(first_branches(text))
-            if 2 * _broken_lines(other) < _broken_lines(found):
-                return other
-        return found
+        outline = parsed(text)
+        if rules.conditions and _broken_lines(outline) > MUCH_BROKEN:
+            first = first_branches(text)
+            of_first = parsed(first)
+            if 2 * _broken_lines(of_first) < _broken_lines(outline):
+                return with_other_branches(of_first, outline, text, first)
+        return outline
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:

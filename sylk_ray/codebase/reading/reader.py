@@ -8,7 +8,7 @@ stands in. What a kind means is said by its handler, of ``rules`` or of the lang
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from ast_grep_py import SgNode
@@ -80,8 +80,9 @@ class Rules(msgspec.Struct, frozen=True):
     """A text as the parser takes it: with blanks in place of what it would not understand."""
     conditions: bool = False
     """Whether parts of a text hang on conditions (``#if``)."""
-    declarations: bool = False
-    """Whether a function without a body is one that is only declared."""
+    declares: Callable[[str, Sequence[Symbol]], bool] | None = None
+    """Of a file's path and symbols, where functions are declared and none has a body: whether another file defines
+    them. None where a function without a body is defined all the same."""
     capitals_are_types: bool = True
     """Whether what is called with a capital letter is a constructor."""
 
@@ -115,9 +116,9 @@ class Reader:
         self.wrapper: Span | None = None
         self.hidden = False
         """Whether what follows in the current type is private (Ruby)."""
-        self.declares = False
+        self.has_declarations = False
         self.has_bodies = False
-        """Of functions."""
+        """Both of functions, with a name or without."""
         self._broken: list[tuple[int, int]] = []
 
     # --- reading
@@ -157,11 +158,15 @@ class Reader:
             references=tuple(self.references),
             bindings=tuple(Binding(name=name, type=of, within=within) for (within, name), of in self.bindings.items()),
             parts=uncovered_parts(self.source.lines[:lines], tops + self.covered, self.rules.comments),
-            declares=self.declares and not self.has_bodies,
+            declares=self._declares(),
             broken=touching_as_one(
                 (first, min(last, max(lines, 1))) for first, last in self._broken if first <= max(lines, 1)
             ),
         )
+
+    def _declares(self) -> bool:
+        told = self.rules.declares
+        return bool(told and self.has_declarations and not self.has_bodies and told(self.path, self.symbols))
 
     # --- where it is
 
@@ -196,6 +201,11 @@ class Reader:
 
     def scope(self, at: Span) -> None:
         """A function without a name begins: what it assigns is its own."""
+        self.nameless(at)
+        self.has_bodies = True
+
+    def nameless(self, at: Span) -> None:
+        """What follows stands within something that has no name."""
         self.stack.append(Frame(at.end, "", None))
 
     def enter(self, at: Span, qualified: str, kind: SymbolKind) -> None:
@@ -250,9 +260,10 @@ class Reader:
             # The grammar has put in what the text lacks.
             return symbol
         self.symbols.append(symbol)
-        if self.rules.declarations and kind in _CALLABLE and not self.has_bodies:
-            self.has_bodies = bool(self.text[body : at.end].strip(_AFTER_A_DECLARATION))
-            self.declares = True
+        if kind in _CALLABLE:
+            has_body = bool(self.text[body : at.end].strip(_AFTER_A_DECLARATION))
+            self.has_bodies |= has_body
+            self.has_declarations |= not has_body
         if uses and kind is not SymbolKind.MODULE:
             self._use_types(symbol, at.line + 1)
         if enter:

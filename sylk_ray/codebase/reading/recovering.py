@@ -58,6 +58,7 @@ def _joined(before: Outline, rest: Outline, resume: int) -> Outline:
         references=(*(each for each in before.references if each.line < resume), *rest.references),
         bindings=tuple({(each.within, each.name): each for each in (*rest.bindings, *before.bindings)}.values()),
         parts=(*(each for each in before.parts if each.end_line < resume), *rest.parts),
+        declares=before.declares and rest.declares,
         broken=touching_as_one([*broken, *rest.broken]),
     )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ast_grep_py import SgNode
 
-from sylk_ray.codebase.outline import SymbolKind
+from sylk_ray.codebase.outline import Symbol, SymbolKind
 from sylk_ray.codebase.reading.reader import Handler, Reader, Span, span_of
 
 FUNCTION, METHOD, TYPE = SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.TYPE
@@ -20,6 +21,8 @@ TYPE_THEN_NAME = re.compile(
     r"\b(?P<type>(?:\w+(?:\.|::|\\))*[A-Z]\w*)(?:<[^<>()]*>)?(?:\s*[*&?]+\s*|\s+)\$?(?P<name>[a-z_]\w*)\s*(?=[,);={]|$)"
 )
 """``Store store`` in Java, C#, C++ and PHP."""
+
+_INTERFACE = re.compile(r"\b(?:interface|protocol|trait|expect|delegate)\b|\btype\s+\w[^=]*=")
 
 
 def defines(kind: SymbolKind, field: str = "name", *, local: bool = True) -> Handler:
@@ -75,6 +78,17 @@ def wrapper(reader: Reader, node: SgNode, at: Span) -> None:
         reader.wrapper = at
 
 
+def of_interfaces(path: str, symbols: Sequence[Symbol]) -> bool:
+    """Whether a file's types are interfaces or other names of types, all that stand in no other."""
+    outer: list[str] = []
+    for each in symbols:
+        if each.kind is TYPE and not (outer and each.qualified.startswith(f"{outer[-1]}.")):
+            if not _INTERFACE.search(each.signature):
+                return False
+            outer.append(each.qualified)
+    return bool(outer)
+
+
 def package(reader: Reader, node: SgNode, at: Span) -> None:
     """The package that the file says that it belongs to."""
     words = node.text().split(None, 1)
@@ -108,6 +122,7 @@ __all__ = [
     "constant",
     "defines",
     "first_of_kind",
+    "of_interfaces",
     "package",
     "scope",
     "span_of",

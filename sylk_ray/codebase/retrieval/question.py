@@ -37,7 +37,9 @@ _WITH = frozenset(_FOLLOWING.split())
 _BESIDE = frozenset(["in", "for", "during", "by", "while", "under", "from", "between"])
 _BETWEEN = frozenset(["unit", "integration", "the", "a", "its", "their", "all", "any"])
 _DECLARATIONS = re.compile(
-    r"\b(?:interfaces?|declar(?:es?|ed|ations?)|prototypes?|abstract|typings|header files?)\b", re.I
+    r"\b(?:declar(?:es?|ed|ations?)|typings|type definitions|header files?)\b"
+    r"|(?<!\bline )(?<!\buser )(?<!\bnetwork )\binterfaces?\b",
+    re.IGNORECASE,
 )
 _PLAIN_WORD = re.compile(r"[^\s,;:?!()\"'`]+")
 

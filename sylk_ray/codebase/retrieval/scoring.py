@@ -118,7 +118,7 @@ def rank(question: Question, found: Sequence[Candidate], around: Around) -> list
     for each in sorted(found, key=_from_the_best):
         by_path.setdefault(each.path, []).append(each)
     roles = _roles_meant(question, by_path, around)
-    weights = {path: _weight(question, roles, chunks[0]) for path, chunks in by_path.items()}
+    weights = {path: _weight(question, roles, chunks) for path, chunks in by_path.items()}
     said = _shares({path: [c.words for c in chunks] for path, chunks in by_path.items()}, weights)
     meaning = _shares({path: [c.meaning for c in _bodies(chunks)] for path, chunks in by_path.items()}, weights)
     whole = _shares({path: [max(c.whole for c in chunks)] for path, chunks in by_path.items()}, weights)
@@ -194,7 +194,7 @@ def _named(question: Question, path: str, chunks: Iterable[Candidate]) -> float:
     stem = _plain(_stem(path))
     if any(stem == _plain(name) for name in question.names):
         score += scale * NAMED
-    if any(path == asked or path.endswith(f"/{asked}") for asked in question.paths):
+    if _is_asked_for(question, path):
         score += PLACED
     return score
 
@@ -222,23 +222,35 @@ def _roles_meant(question: Question, by_path: Mapping[str, Sequence[Candidate]],
     }
 
 
-def _weight(question: Question, roles: Collection[Role], of: Candidate) -> float:
-    weight = 1.0 if of.role in roles else ROLES[of.role]
-    return weight * DECLARES if of.declares and not question.declarations else weight
+def _weight(question: Question, roles: Collection[Role], chunks: Sequence[Candidate]) -> float:
+    role = chunks[0].role
+    weight = 1.0 if role in roles else ROLES[role]
+    return weight * DECLARES if _only_declares(question, chunks) else weight
+
+
+def _only_declares(question: Question, chunks: Sequence[Candidate]) -> bool:
+    """Whether another file has more of what is asked for: not if that is a type, a constant or this very file."""
+    if not chunks[0].declares or question.declarations or _is_asked_for(question, chunks[0].path):
+        return False
+    return not any(chunk.named and chunk.type is not NodeType.FUNCTION for chunk in chunks)
+
+
+def _is_asked_for(question: Question, path: str) -> bool:
+    return any(path == asked or path.endswith(f"/{asked}") for asked in question.paths)
 
 
 def _why(question: Question, roles: Collection[Role], path: str, chunks: Sequence[Candidate]) -> tuple[str, ...]:
     why: list[str] = []
     if defined := sorted({chunk.qualified or chunk.name for chunk in chunks if chunk.named}):
         why.append(f"defines {', '.join(defined[:3])}")
-    if any(path == asked or path.endswith(f"/{asked}") for asked in question.paths):
+    if _is_asked_for(question, path):
         why.append("is the path that was asked for")
     if any(chunk.words for chunk in chunks):
         why.append("says the words")
     nearest = max((chunk.meaning for chunk in chunks), default=0.0)
     if nearest > 0:
         why.append(f"means nearly this ({nearest:.2f})")
-    if chunks[0].declares and not question.declarations:
+    if _only_declares(question, chunks):
         why.append("counts less, as it only declares")
     role = chunks[0].role
     if role is not Role.CODE:

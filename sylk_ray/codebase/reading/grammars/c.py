@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 from ast_grep_py import SgNode
 
+from sylk_ray.codebase.outline import Symbol
 from sylk_ray.codebase.reading.grammars.macros import without_macros
 from sylk_ray.codebase.reading.reader import Handler, Reader, Rules, Span
 from sylk_ray.codebase.reading.rules import (
@@ -24,6 +26,7 @@ from sylk_ray.codebase.reading.rules import (
 )
 
 _DECLARATORS = frozenset({"pointer_declarator", "reference_declarator", "parenthesized_declarator", "init_declarator"})
+_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".h++", ".cuh")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _BY_TYPE = re.compile(r"((?:\w+::)*[A-Z]\w*)(?:<[^<>;]*>)?\s*[*&]*\s+[*&]*(\w+)\s*[;={(]")
 
@@ -94,7 +97,7 @@ def _type(reader: Reader, node: SgNode, at: Span) -> None:
     name, body = node.field("name"), node.field("body")
     if name is None or body is None:
         if body is not None:
-            reader.scope(at)
+            reader.nameless(at)
         return
     plain = _ARGUMENTS.sub("", name.text()).replace("::", ".")
     symbol = reader.define(node, at, TYPE, plain.split(".")[-1], qualified=reader.qualified(plain))
@@ -189,6 +192,10 @@ def _exported(name: str, signature: str) -> bool:
     return not signature.startswith("static ")
 
 
+def _is_header(path: str, symbols: Sequence[Symbol]) -> bool:
+    return path.endswith(_HEADERS)
+
+
 C = Rules(
     grammar="c",
     handlers=_C,
@@ -196,6 +203,6 @@ C = Rules(
     parameter=TYPE_THEN_NAME,
     prepared=without_macros,
     conditions=True,
-    declarations=True,
+    declares=_is_header,
 )
 CPP = msgspec.structs.replace(C, grammar="cpp", handlers=_C | _CPP)

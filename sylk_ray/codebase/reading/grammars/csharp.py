@@ -17,6 +17,7 @@ from sylk_ray.codebase.reading.rules import (
     calls,
     defines,
     first_of_kind,
+    of_interfaces,
     scope,
 )
 
@@ -89,7 +90,7 @@ def _using(reader: Reader, node: SgNode, at: Span) -> None:
 RULES = Rules(
     grammar="csharp",
     conditions=True,
-    declarations=True,
+    declares=of_interfaces,
     handlers={
         "using_directive": _using,
         "namespace_declaration": _namespace,

@@ -89,7 +89,6 @@ def _variables(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="dart",
-    declarations=True,
     handlers={
         "library_name": _library,
         "import_or_export": _import,

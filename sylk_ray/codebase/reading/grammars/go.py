@@ -9,7 +9,7 @@ from ast_grep_py import SgNode
 from sylk_ray.codebase.outline import ReferenceKind
 from sylk_ray.codebase.reading.names import ELSE, called
 from sylk_ray.codebase.reading.reader import Reader, Rules, Span
-from sylk_ray.codebase.reading.rules import CONSTANT, FUNCTION, METHOD, TYPE, defines, package, scope
+from sylk_ray.codebase.reading.rules import CONSTANT, FUNCTION, METHOD, TYPE, defines, of_interfaces, package, scope
 
 _RECEIVER = re.compile(r"\(\s*(?:(\w+)\s+)?\*?\s*(\w+)")
 _FIELD = re.compile(r"^[ \t]*(\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]+\*?((?:\w+\.)?[A-Za-z]\w*)[ \t]*(?:$|`|//)", re.MULTILINE)
@@ -115,7 +115,7 @@ def _literal(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="go",
-    declarations=True,
+    declares=of_interfaces,
     handlers={
         "package_clause": package,
         "import_spec": _import,

@@ -16,6 +16,7 @@ from sylk_ray.codebase.reading.rules import (
     TYPE_THEN_NAME,
     calls,
     defines,
+    of_interfaces,
     package,
     scope,
 )
@@ -82,7 +83,7 @@ def _element(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="java",
-    declarations=True,
+    declares=of_interfaces,
     handlers={
         "package_declaration": package,
         "import_declaration": _import,

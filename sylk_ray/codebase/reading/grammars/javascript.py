@@ -18,6 +18,7 @@ from sylk_ray.codebase.reading.rules import (
     TYPE,
     calls,
     defines,
+    of_interfaces,
 )
 
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function", "function"})
@@ -348,7 +349,7 @@ def _rules(grammar: str, *more: dict[str, Handler]) -> Rules:
         exported=_is_visible,
         parameter=NAME_THEN_TYPE,
         closing=_closing,
-        declarations=True,
+        declares=of_interfaces,
     )
 
 

@@ -15,6 +15,7 @@ from sylk_ray.codebase.reading.rules import (
     calls_first_child,
     child_text,
     first_of_kind,
+    of_interfaces,
     package,
     scope,
 )
@@ -88,7 +89,7 @@ def _import(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="kotlin",
-    declarations=True,
+    declares=of_interfaces,
     handlers={
         "package_header": package,
         "import_header": _import,

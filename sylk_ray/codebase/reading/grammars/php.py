@@ -17,6 +17,7 @@ from sylk_ray.codebase.reading.rules import (
     TYPE_THEN_NAME,
     defines,
     first_of_kind,
+    of_interfaces,
     scope,
 )
 from sylk_ray.codebase.reading.source import CommentStyle
@@ -112,7 +113,7 @@ def _property(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="php",
-    declarations=True,
+    declares=of_interfaces,
     handlers={
         "namespace_definition": _namespace,
         "namespace_use_declaration": _use,

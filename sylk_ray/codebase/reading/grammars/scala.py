@@ -8,7 +8,17 @@ from ast_grep_py import SgNode
 
 from sylk_ray.codebase.reading.names import top_level_pieces
 from sylk_ray.codebase.reading.reader import Reader, Rules, Span
-from sylk_ray.codebase.reading.rules import CONSTANT, FUNCTION, NAME_THEN_TYPE, TYPE, calls, defines, package, scope
+from sylk_ray.codebase.reading.rules import (
+    CONSTANT,
+    FUNCTION,
+    NAME_THEN_TYPE,
+    TYPE,
+    calls,
+    defines,
+    of_interfaces,
+    package,
+    scope,
+)
 
 _SELECTOR = re.compile(r"([\w*]+)(?:\s*(?:=>|as)\s*(\w+))?$")
 
@@ -63,7 +73,7 @@ def _new(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="scala",
-    declarations=True,
+    declares=of_interfaces,
     handlers={
         "package_clause": package,
         "import_declaration": _import,

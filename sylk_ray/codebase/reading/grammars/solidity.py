@@ -51,7 +51,6 @@ def _field(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="solidity",
-    declarations=True,
     handlers={
         "import_directive": _import,
         "contract_declaration": _contract,

@@ -15,6 +15,7 @@ from sylk_ray.codebase.reading.rules import (
     TYPE,
     calls_first_child,
     defines,
+    of_interfaces,
     scope,
 )
 
@@ -59,7 +60,7 @@ def _import(reader: Reader, node: SgNode, at: Span) -> None:
 
 RULES = Rules(
     grammar="swift",
-    declarations=True,
+    declares=of_interfaces,
     handlers={
         "import_declaration": _import,
         "class_declaration": _type,

@@ -93,6 +93,18 @@ def test_what_was_stored_in_an_older_form_is_read_again(base: KnowledgeBase, roo
     assert Indexer(base, root).sync().changed == 0
 
 
+def test_what_only_declares_is_known_as_that(base: KnowledgeBase, root: Path) -> None:
+    declaring = {"a.h": "int a(void);\n", "a.pyi": "def a(): ...\n", "a.d.mts": "export const a: 1\n"}
+    for name, text in {**declaring, "a.py": "def a(): ...\n"}.items():
+        (root / name).write_text(text)
+    Indexer(base, root).sync()
+    scope = str(root)
+    for name in declaring:
+        assert base.get(file_id(scope, name)).metadata["declares"] is True
+        assert base.get(symbol_id(scope, name, "a")).metadata["declares"] is True
+    assert "declares" not in base.get(file_id(scope, "a.py")).metadata
+
+
 def test_a_file_as_a_whole_is_found_by_what_it_speaks_of_most(base: KnowledgeBase, root: Path) -> None:
     (root / "jar/oven.py").write_text("def bake():\n    heat('oven')\n    heat('oven')\n    rest('dough')\n")
     Indexer(base, root).sync()

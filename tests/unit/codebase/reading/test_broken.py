@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from sylk_ray.codebase.languages import GRAMMARS, LANGUAGES
 from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.reading import read
+from sylk_ray.codebase.reading.conditions import first_branches
 
 
 def names(outline: Outline) -> list[str]:
@@ -89,6 +92,48 @@ def test_where_branches_of_conditions_break_a_file_the_first_is_read(path: str, 
     assert "gone" not in names(outline)
     assert not outline.broken
     assert outline.symbols[-1].end_line <= outline.lines
+
+
+def test_what_other_branches_hold_is_known_where_it_can_be() -> None:
+    text = (
+        "#ifdef _WIN32\n#include <windows.h>\nint here(void) { return 1; }\n#else\n#include <time.h>\n"
+        "int there(void) {\n\n  return call(2); }\n#endif\n#ifdef A\nint f(int a) {\n#else\nint f(long a) {\n#endif\n"
+        + "\n" * 30
+        + "  return a;\n}\n"
+    )
+    outline = read("a.c", text)
+    assert names(outline) == ["here", "there", "f"]
+    assert [each.module for each in outline.imports] == ["windows.h", "time.h"]
+    assert "call" in [each.name for each in outline.references]
+    assert outline.symbols[-1].signature == "int f(int a)"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a\n#if A\nb\n#elif B\nc\n#elif C\nd\n#else\ne\n#endif\nf", "abf"),
+        ("#ifdef A\na\n# ifndef B\nb\n# else\nc\n# endif\nd\n#else\n#if C\ne\n#endif\nf\n#endif\ng", "abdg"),
+        ("#if 0\na\n#else\nb\n#endif", "b"),
+        ("#if 0 // never\na\n#elif 0\nb\n#elif C\nc\n#else\nd\n#endif", "c"),
+        ("#if (0) /* never */\na\n#endif\nb", "b"),
+        ("#if false\n#if A\na\n#else\nb\n#endif\n#else\nc\n#endif", "c"),
+        ("#if A && \\\n B\na\n#else\nb\n#endif", "a"),
+        ("/*\n#if 0\n*/\na\n", "/*#if0*/a"),
+        ('b("\\\n#else");\n#endif\n#else\na', 'b("\\#else");a'),
+        ("a\n#if 0\nb", "a"),
+        ("#endif /* of\n it */\na", "/*ofit*/a"),
+    ],
+)
+def test_the_first_branch_of_each_condition_is_kept_where_it_stands(text: str, kept: str) -> None:
+    found = first_branches(text)
+    assert "".join(found.split()) == kept
+    assert [len(line) for line in found.split("\n")] == [len(line) for line in text.split("\n")]
+
+
+def test_many_conditions_within_each_other_take_no_time() -> None:
+    began = time.process_time()
+    first_branches("}\n#if A\n" * 100_000)
+    assert time.process_time() - began < 5
 
 
 def test_lines_are_right_behind_a_byte_order_mark_carriage_returns_and_signs_of_several_bytes() -> None:

@@ -166,17 +166,54 @@ def test_a_scripts_body_is_a_part() -> None:
             ["List 1-5", "List.add 3-3"],
         ),
         ("a.dart", "@deprecated\nclass A {\n  A.of(int a) : b = a;\n}\n", ["A 1-4", "A.of 3-3"]),
-        ("a.hpp", "\nclass A_EXPORT B : public C {\n  void f();\n};\n", ["B 2-4", "B.f 3-3"]),
-        ("a.hpp", "\nclass A_API(2, 0) B_1 final : public C {\n  void f();\n};\n", ["B_1 2-4", "B_1.f 3-3"]),
-        ("a.hpp", "\nclass Foundation_API B {\n  void f();\n};\n", ["B 2-4", "B.f 3-3"]),
-        ("a.h", "\nA_BEGIN_DECLS\n\nstruct B { int c; };\n\nA_END_DECLS\n", ["B 4-4"]),
-        ("a.h", "\nstatic A_INLINE A_NODISCARD B *c(int d) { return 0; }\n", ["c 2-2"]),
-        ("a.h", "\nA_EXTERN\nB *c(int d);\n", ["c 3-3"]),
-        ("a.h", "enum A_KIND { A_ONE, A_END };\nstruct A { enum A_KIND kind : 3; };\n", ["A_KIND 1-1", "A 2-2"]),
     ],
 )
 def test_what_is_easily_read_wrongly(path: str, text: str, found: list[str]) -> None:
     assert [f"{each.qualified} {each.start_line}-{each.end_line}" for each in read(path, text).symbols] == found
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        ("a.hpp", "class A_EXPORT B : public C {\n  void f();\n};\n", ["B", "B.f"]),
+        ("a.hpp", "class A_API(2, 0) B_1 final : public C {\n  void f();\n};\n", ["B_1", "B_1.f"]),
+        ("a.hpp", "class Foundation_API B {\n  void f();\n};\n", ["B", "B.f"]),
+        ("a.hpp", "template <typename T> class A_EXPORT B<T*> {\n  void f();\n};\n", ["B", "B.f"]),
+        (
+            "a.hpp",
+            "struct A_EXPORT B { int b; };\nunion A_EXPORT C { int c; };\nenum A_EXPORT D { E };\n",
+            ["B", "C", "D"],
+        ),
+        ("a.h", "A_BEGIN_DECLS\n\nstruct B { int c; };\n\nA_END_DECLS\n", ["B"]),
+        ("a.hpp", "A_NAMESPACE_OPEN(x)\n\nclass B { void f(); };\n\nA_NAMESPACE_CLOSE\n", ["B", "B.f"]),
+        ("a.h", "static inline A_INLINE A_NODISCARD B *c(int d) { return 0; }\n", ["c"]),
+        ("a.h", "A_EXTERN B *c(int d);\nZEXTERN int d(void);\nA_DEPRECATED_SINCE(3) int e(void);\n", ["c", "d", "e"]),
+        ("a.c", "A_PUBLIC(const char *) f(void)\n{\n  return 0;\n}\n", ["f"]),
+        ("a.c", "CK_LOCAL get(int k)\n{\n  return 0;\n}\n", ["get"]),
+        ("a.c", "COMPARE_FN fallback = 0;\nCOMPARE_FN other;\nCOMPARE_FN all[2];\n", ["fallback", "other", "all"]),
+        ("a.c", "void\nSTACK_NAMESPACE(struct stack *s)\n{\n}\n", ["STACK_NAMESPACE"]),
+        (
+            "a.h",
+            "enum A_KIND { A_ONE, A_END };\nstruct A {\n  enum A_KIND k : A_BITS;\n  enum A_KIND l : (1 + 2);\n};\n",
+            ["A_KIND", "A"],
+        ),
+        (
+            "a.cc",
+            "int f() {\n  for (struct AN_ITEM i : all) { g(i); }\n  return 1;\n}\nint h() { return 2; }\n",
+            ["f", "h"],
+        ),
+        ("a.cc", "struct POINT origin { 0, 0 };\nint x = g(a,\n  A_WARNINGS\n);\n", ["origin", "x"]),
+    ],
+)
+def test_macros_are_told_from_what_is_defined(path: str, text: str, found: list[str]) -> None:
+    outline = read(path, text)
+    assert [each.qualified for each in outline.symbols] == found
+    assert not outline.broken
+
+
+def test_a_macro_in_a_line_of_its_own_keeps_the_documentation() -> None:
+    [found] = read("a.h", "\n/** Opens it. */\nA_EXTERN\nint open_it(int d);\n").symbols
+    assert (found.doc, found.start_line) == ("Opens it.", 2)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +225,7 @@ def test_what_is_easily_read_wrongly(path: str, text: str, found: list[str]) -> 
         "\nA" + "_END" * 50_000 + "-",
         "\nA_API(" * 50_000,
         "class A_EXPORT B" + ":" * 100_000,
-        "enum " * 50_000,
+        "\nclass A_B" * 50_000,
     ],
 )
 def test_what_looks_like_many_macros_takes_no_time(text: str) -> None:
@@ -201,25 +238,38 @@ def test_what_looks_like_many_macros_takes_no_time(text: str) -> None:
     ("path", "text", "declares"),
     [
         ("a.h", "#define N 3\nint f(int);\nstruct A { int b; };\n", True),
+        ("a.h", "typedef struct { int b; } A;\nint f(A *);\n", True),
+        ("a.c", "int f(int);\n", False),
         ("a.h", "int f(int);\nstatic inline int g(void) { return 1; }\n", False),
+        ("a.h", "static inline int g(void) { return 1; }\nint f(int);\n", False),
         ("a.h", "int f(int);\n#define G(x) ((x) + 1)\n", False),
+        ("a.hpp", "int f(int);\nauto g = [](int a) { return a; };\n", False),
         ("a.h", "struct A { int b; };\n#define N 3\n", False),
         ("a.java", "interface A { int b(); }\n", True),
         ("a.java", "interface A { int b(); default int c() { return b(); } }\n", False),
+        ("a.java", "interface A { int b(); A NONE = () -> 1; }\n", False),
+        ("a.java", "abstract class A { abstract int b(); }\n", False),
         ("a.java", "@interface A { String value(); }\n", False),
-        ("a.cs", "interface A { int B(); }\n", True),
-        ("a.cs", "class A { int B() => 1; }\n", False),
+        ("a.cs", "namespace N { public delegate int D(); interface A { int B(); } }\n", True),
+        ("a.cs", "interface A { void C(); } class D { public int X { get { return 1; } } }\n", False),
+        ("a.cs", "class A { static extern int B(); }\n", False),
         ("a.php", "<?php\ninterface A { function b(): int; }\n", True),
-        ("a.kt", "interface A { fun b(): Int }\n", True),
+        ("a.kt", "expect class A { fun b(): Int\n class C\n}\n", True),
+        ("a.kt", "interface A { fun b(): Int }\nclass B { init { run() } }\n", False),
         ("a.kt", "fun b(): Int = 1\n", False),
         ("a.go", "package a\n\ntype A interface { B() int }\n", True),
-        ("a.go", "package a\n\nfunc B() int { return 1 }\n", False),
-        ("a.ts", "export interface A { b(): number }\n", True),
-        ("a.ts", "export const b = () => 1\n", False),
+        ("a.go", "package a\n\ntype A interface { B() int }\n\ntype C struct { d int }\n", False),
+        ("a.go", "package a\n\nfunc add(a, b int) int\n", False),
+        ("a.ts", "export interface A { b(): number }\nexport type C = A | null\n", True),
+        ("a.tsx", "interface A { onClose(): void }\nexport default (a: A) => null\n", False),
+        ("a.ts", "interface A { b(): void }\nclass C { static { run() } }\n", False),
         ("a.swift", "protocol A { func b() -> Int }\n", True),
+        ("a.swift", "protocol A { func b() }\nstruct V: View { var body: some View { Text() } }\n", False),
         ("a.scala", "trait A { def b: Int }\n", True),
         ("a.scala", "trait A { def b: Int = 1 }\n", False),
-        ("a.py", "def a(): ...\n", False),
+        ("a.dart", "class A { A(this.x); final int x; }\n", False),
+        ("a.rs", "trait A { fn b(); }\n", False),
+        ("a.ts", "interface A {\n  b(): number\n  c(((: {{{\n\nexport function d() { return 1 }\n", False),
     ],
 )
 def test_what_declares_functions_and_defines_none_is_told(path: str, text: str, declares: bool) -> None:

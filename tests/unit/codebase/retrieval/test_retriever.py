@@ -74,22 +74,23 @@ def test_code_comes_before_its_tests_and_documents(retriever: Retriever, root: P
 
 
 def test_what_is_defined_comes_before_where_it_is_declared(tmp_path: Path) -> None:
-    doc = "/* Evicts the oldest entry from the cache. */\n"
-    (tmp_path / "cache.h").write_text(f"{doc}int cache_evict(struct cache *c);\n")
-    (tmp_path / "cache.c").write_text(
-        '#include "cache.h"\n\nint cache_evict(struct cache *c) { return drop(c->last); }\n'
+    (tmp_path / "cache.h").write_text(
+        "/* Evicts the oldest entry of the cache. */\nint cache_evict(struct cache *cache);\n"
     )
-    (tmp_path / "types.pyi").write_text("def evict_oldest_entry(cache): ...\n")
-    (tmp_path / "types.py").write_text("def evict_oldest_entry(cache):\n    return cache.pop()\n")
+    (tmp_path / "cache.c").write_text(
+        "/* Evicts an entry. */\nint cache_evict(struct cache *c)\n{\n  return drop(c->last);\n}\n"
+    )
+    (tmp_path / "store.pyi").write_text('def evict(cache):\n    """Evicts the oldest entry of a store."""\n')
+    (tmp_path / "store.py").write_text("def evict(cache):\n    return cache.pop()\n")
     with KnowledgeBase(tmp_path / "known") as base:
         Indexer(base, tmp_path).sync()
         retriever = Retriever(base)
 
-        def paths(query: str) -> list[str]:
-            return _paths(retriever.search(Search(query=query, root=str(tmp_path))))
+        def first(query: str) -> str:
+            return _paths(retriever.search(Search(query=query, root=str(tmp_path))))[0]
 
-        assert paths("cache_evict").index("cache.c") < paths("cache_evict").index("cache.h")
-        assert paths("evict_oldest_entry")[0] == "types.py"
+        assert first("cache evict entry") == "cache.c"
+        assert first("store evict") == "store.py"
 
 
 def test_a_result_shows_the_lines_of_the_definition(retriever: Retriever, root: Path) -> None:
@@ -222,6 +223,22 @@ def test_a_question_asks_for_a_kind_of_file_or_only_speaks_of_it(text: str, role
 
 
 @pytest.mark.parametrize(
+    ("text", "declarations"),
+    [
+        ("the interface that a storage has to implement", True),
+        ("where is it Declared", True),
+        ("header files of the client", True),
+        ("type definitions of the store", True),
+        ("command line interface parsing", False),
+        ("bring up the network interface", False),
+        ("read the header of a message", False),
+    ],
+)
+def test_a_question_asks_for_declarations_or_not(text: str, declarations: bool) -> None:
+    assert read_question(text).declarations is declarations
+
+
+@pytest.mark.parametrize(
     ("path", "language", "role"),
     [
         ("src/a.py", "python", Role.CODE),
@@ -254,7 +271,12 @@ def test_a_question_asks_for_a_kind_of_file_or_only_speaks_of_it(text: str, role
         ("t/lib/Door.pm", "perl", Role.TEST),
         ("lib/Door.pm", "perl", Role.CODE),
         ("_site/door.html", "html", Role.COPY),
+        ("src/t/run.pl", "perl", Role.TEST),
         (".dockerignore", "text", Role.CONFIGURATION),
+        (".git-blame-ignore-revs", "text", Role.CONFIGURATION),
+        ("Doxyfile.in", "text", Role.CONFIGURATION),
+        ("configure.ac", "text", Role.CONFIGURATION),
+        ("vendor/door/configure.ac", "text", Role.COPY),
         ("m4/door.m4", "text", Role.CONFIGURATION),
         ("src/App.Benchmarks/Door.cs", "csharp", Role.EXAMPLE),
         ("examples/a.rs", "rust", Role.EXAMPLE),

@@ -73,6 +73,11 @@ def test_the_better_file_comes_first(found: list[Candidate], first: str) -> None
 def test_what_only_declares_does_not_come_after_what_defines_when_it_is_asked_for() -> None:
     found = [_chunk(1, "a.h", 9, 0.5, declares=True), _chunk(2, "b", 8, 0.5)]
     assert _order("which interface reads the input", found)[0] == "a.h"
+    assert _order("what does a.h say", found)[0] == "a.h"
+    of_a_type = _chunk(3, "a.h", 9, 0.5, declares=True, named=1.0, type=NodeType.TYPE)
+    assert _order(QUERY, [of_a_type, *found])[0] == "a.h"
+    of_a_function = _chunk(3, "a.h", 9, 0.5, declares=True, named=0.1)
+    assert _order(QUERY, [of_a_function, found[1]])[0] == "b"
     assert "counts less, as it only declares" in rank(read_question(QUERY), found, Alone())[1].why
 
 
