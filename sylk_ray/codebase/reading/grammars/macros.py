@@ -58,6 +58,18 @@ _BETWEEN_DECLARATIONS = re.compile(
     r"\n([ \t]*+[A-Z][A-Z0-9_]{0,80}(?:NAMESPACE|DECLS|DIAG|WARNINGS?)(?:_[A-Z0-9_]{0,80})?"
     rf"{_ARGUMENTS}[ \t]*+)(?=\n(?!\s*\{{))"
 )
+_BEHIND = (
+    "GUARDED_BY",
+    "LOCKS_REQUIRED",
+    "LOCKS_EXCLUDED",
+    "LOCK_FUNCTION",
+    "THREAD_SAFETY_ANALYSIS",
+    "LIFETIME_BOUND",
+)
+"""Clang's usual names for what a declaration is annotated with."""
+_BEHIND_A_DECLARATION = re.compile(
+    rf"[\w)>\]](?<!def)(?<!define)(?<!defined)\s+(?>([A-Z_]{{0,80}}(?:{'|'.join(_BEHIND)})\b{_ARGUMENTS}))"
+)
 _ENDS_WHAT_STANDS_BEFORE = "\n;{}/>"
 _SEEN = re.compile(r"\S")
 
@@ -67,6 +79,8 @@ def without_macros(text: str) -> str:
     text = f"\n\n{text}\n"
     for each in _BEFORE_A_TYPE:
         text = each.sub(_blanked_if_first, text)
+    if any(each in text for each in _BEHIND):
+        text = _BEHIND_A_DECLARATION.sub(_blanked, text)
     text = _BEFORE_A_FUNCTION.sub(_blanked, text)
     return _BETWEEN_DECLARATIONS.sub(_blanked_if_between, text)[2:-1]
 

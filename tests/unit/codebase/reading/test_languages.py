@@ -188,6 +188,16 @@ def test_what_is_easily_read_wrongly(path: str, text: str, found: list[str]) -> 
         ("a.hpp", "A_NAMESPACE_OPEN(x)\n\nclass B { void f(); };\n\nA_NAMESPACE_CLOSE\n", ["B", "B.f"]),
         ("a.h", "static inline A_INLINE A_NODISCARD B *c(int d) { return 0; }\n", ["c"]),
         ("a.h", "A_EXTERN B *c(int d);\nZEXTERN int d(void);\nA_DEPRECATED_SINCE(3) int e(void);\n", ["c", "d", "e"]),
+        (
+            "a.hpp",
+            (
+                "#define A_GUARDED_BY(x)\n#ifdef A_GUARDED_BY\n#endif\nclass A {\n"
+                "  void f() const EXCLUSIVE_LOCKS_REQUIRED(mu_);\n"
+                "  int g()\n      A_LOCKS_EXCLUDED(mu_) { return 1; }\n  static int h A_GUARDED_BY(mu_);\n"
+                "  int i() NO_THREAD_SAFETY_ANALYSIS;\n};\n"
+            ),
+            ["A_GUARDED_BY", "A", "A.f", "A.g", "A.h", "A.i"],
+        ),
         ("a.c", "A_PUBLIC(const char *) f(void)\n{\n  return 0;\n}\n", ["f"]),
         ("a.c", "CK_LOCAL get(int k)\n{\n  return 0;\n}\n", ["get"]),
         ("a.c", "COMPARE_FN fallback = 0;\nCOMPARE_FN other;\nCOMPARE_FN all[2];\n", ["fallback", "other", "all"]),
@@ -226,6 +236,8 @@ def test_a_macro_in_a_line_of_its_own_keeps_the_documentation() -> None:
         "\nA_API(" * 50_000,
         "class A_EXPORT B" + ":" * 100_000,
         "\nclass A_B" * 50_000,
+        "a GUARDED_BY " * 50_000 + "a" + " " * 100_000,
+        "a" + " A_GUARDED_BY(" * 50_000,
     ],
 )
 def test_what_looks_like_many_macros_takes_no_time(text: str) -> None:
