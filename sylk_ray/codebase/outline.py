@@ -116,6 +116,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     bindings: tuple[Binding, ...] = ()
     parts: tuple[Part, ...] = ()
     declares: bool = False
-    """Functions are declared, and none has a body: a header of C, or a file whose types are interfaces alone."""
+    """What it has is defined by another file: functions are declared and none has a body, in a header of C or a file
+    whose types are interfaces alone, or it is called as such files are (``.pyi``, ``.d.ts``)."""
     broken: tuple[tuple[int, int], ...] = ()
     """Stretches of lines that could not be parsed; the rest was."""

@@ -21,8 +21,6 @@ _TYPES = {
     SymbolKind.MODULE: NodeType.PACKAGE,
     SymbolKind.CONSTANT: NodeType.CONSTANT,
 }
-_STUBS = (".d.ts", ".d.mts", ".d.cts", ".pyi")
-"""What files are called that declare what another one defines."""
 _ESCAPES = str.maketrans({mark: f"%{ord(mark):02X}" for mark in "%#@!~"})
 _DOC = 600
 """Characters of its documentation that a file is found by."""
@@ -72,7 +70,7 @@ def nodes_of(scope: str, outline: Outline, text: str) -> FileNodes:
     file = file_id(scope, outline.path)
     role = role_of(outline.path, outline.language)
     common: dict[str, object] = {"language": outline.language, "role": role.value, "tests": role is Role.TEST}
-    if outline.declares or outline.path.endswith(_STUBS):
+    if outline.declares:
         common["declares"] = True
     searched = [_file(scope, file, outline, text, common)]
     named: list[Node] = []

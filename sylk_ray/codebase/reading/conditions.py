@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from sylk_ray.codebase.outline import Outline, Symbol
+from sylk_ray.codebase.reading.source import blanked
 
 _DIRECTIVE = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
@@ -20,7 +21,6 @@ _DIRECTIVE = re.compile(
 )
 """Comments and strings too, so that none is looked for within them: they have no group."""
 _NEVER = re.compile(r"\s*#\s*(?:el)?if\b[\s(]*(?:0|false)[\s)]*$")
-_SEEN = re.compile(r"\S")
 
 
 class _Condition(NamedTuple):
@@ -42,7 +42,7 @@ def first_branches(text: str) -> str:
         if not word:
             continue
         between = text[at : found.start()]
-        parts += [_blanked(between) if left_out else between, _blanked(found[0])]
+        parts += [blanked(between) if left_out else between, blanked(found[0])]
         at = found.end()
         holds = not _NEVER.match(found[0])
         if word.startswith("if"):
@@ -57,11 +57,7 @@ def first_branches(text: str) -> str:
             now = _Condition(holds and not before.done, holds or before.done)
         around.append(now)
         left_out += not now.kept
-    return "".join([*parts, _blanked(text[at:]) if left_out else text[at:]])
-
-
-def _blanked(text: str) -> str:
-    return _SEEN.sub(" ", text)
+    return "".join([*parts, blanked(text[at:]) if left_out else text[at:]])
 
 
 def with_other_branches(outline: Outline, every: Outline, text: str, read: str) -> Outline:

@@ -33,6 +33,8 @@ _CONSTRUCTOR_TARGET = re.compile(
 )
 _BEFORE_A_CONSTRUCTOR = ("=", "&", "await", "new", "try")
 """What a text ends with that ``_CONSTRUCTOR_TARGET`` finds something in, white space aside."""
+_STUBS = (".d.ts", ".d.mts", ".d.cts", ".pyi")
+"""What files are called that declare what another one defines."""
 _AFTER_A_DECLARATION = "; \t\r\n"
 _CALLABLE = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD})
 _MAKERS = frozenset({"new", "default", "create", "make", "build", "from"})
@@ -166,7 +168,9 @@ class Reader:
 
     def _declares(self) -> bool:
         told = self.rules.declares
-        return bool(told and self.has_declarations and not self.has_bodies and told(self.path, self.symbols))
+        return self.path.endswith(_STUBS) or bool(
+            told and self.has_declarations and not self.has_bodies and told(self.path, self.symbols)
+        )
 
     # --- where it is
 

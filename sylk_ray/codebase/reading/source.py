@@ -34,6 +34,12 @@ _DIRECTIVE = re.compile(
 _TAGS = re.compile(r"</?(?:summary|para|remarks|returns|c|code|see\w*|(?:type)?param\w*|value|example)\b[^>]*>")
 MOST_OF_A_DOC = 4000
 _USUAL = frozenset({"//", "#", "--", "/*", "--[[", "{-"})
+_SEEN = re.compile(r"\S")
+
+
+def blanked(text: str) -> str:
+    """As many blanks, in as many lines: what stands behind it keeps its place."""
+    return _SEEN.sub(" ", text)
 
 
 class Source:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from sylk_ray.codebase.reading.source import blanked
+
 # Names have bounds, and are matched as one: none is tried twice, however long or many they are.
 _ARGUMENTS = r"(?:\([^()\n]{0,200}\))?"
 _OF_A_TYPE = r"(?>(?:[A-Z][A-Z0-9]{0,80}_[A-Z0-9_]{0,80}|\w{1,80}_(?:API|EXPORT))\b)"
@@ -71,7 +73,6 @@ _BEHIND_A_DECLARATION = re.compile(
     rf"[\w)>\]](?<!def)(?<!define)(?<!defined)\s+(?>([A-Z_]{{0,80}}(?:{'|'.join(_BEHIND)})\b{_ARGUMENTS}))"
 )
 _ENDS_WHAT_STANDS_BEFORE = "\n;{}/>"
-_SEEN = re.compile(r"\S")
 
 
 def without_macros(text: str) -> str:
@@ -97,4 +98,4 @@ def _blanked_if_between(found: re.Match[str]) -> str:
 
 def _blanked(found: re.Match[str]) -> str:
     first, last = found.start(1) - found.start(), found.end(1) - found.start()
-    return found[0][:first] + _SEEN.sub(" ", found[1]) + found[0][last:]
+    return found[0][:first] + blanked(found[1]) + found[0][last:]

@@ -279,6 +279,8 @@ def test_what_looks_like_many_macros_takes_no_time(text: str) -> None:
         ("a.swift", "protocol A { func b() }\nstruct V: View { var body: some View { Text() } }\n", False),
         ("a.scala", "trait A { def b: Int }\n", True),
         ("a.scala", "trait A { def b: Int = 1 }\n", False),
+        ("a.pyi", "def a(): ...\n", True),
+        ("a.d.cts", "export const a: 1\n", True),
         ("a.dart", "class A { A(this.x); final int x; }\n", False),
         ("a.rs", "trait A { fn b(); }\n", False),
         ("a.ts", "interface A {\n  b(): number\n  c(((: {{{\n\nexport function d() { return 1 }\n", False),
