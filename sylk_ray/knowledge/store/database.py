@@ -12,6 +12,7 @@ from typing import Any
 
 from sylk_ray.knowledge.store.errors import fault_of
 from sylk_ray.knowledge.store.schema import migrate
+from sylk_ray.transactions import transaction
 
 BUSY_SECONDS = 10.0
 LOG_PAGES = 4096
@@ -85,14 +86,8 @@ class Database:
                 return
             self._owner = threading.get_ident()
             try:
-                # An interruption may come right after it: then it is to be ended, too.
-                self._writer.execute("BEGIN IMMEDIATE")
-                yield self._writer
-                self._writer.execute("COMMIT")
-            except BaseException:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
+                with transaction(self._writer):
+                    yield self._writer
             finally:
                 self._owner = 0
 

@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from sylk_ray.knowledge.store.errors import KnowledgeDamaged, KnowledgeTooNew
+from sylk_ray.transactions import transaction
 
 APPLICATION_ID = 0x53594C4E
 """``SYLN``, in the file's header: what tells a knowledge base from another program's database."""
@@ -60,20 +61,13 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
     Raises KnowledgeTooNew, and KnowledgeDamaged for another program's database.
     """
-    try:
-        connection.execute("BEGIN IMMEDIATE")
+    with transaction(connection):
         version = _version(connection, path)
         for number, statements in enumerate(MIGRATIONS[version:], version + 1):
             for statement in statements:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("COMMIT")
-    except BaseException:
-        # Where the disk is full, SQLite has done so by itself.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:

@@ -33,6 +33,7 @@ from sylk_ray.runtime.journal.schema import (
     seal,
     sync,
 )
+from sylk_ray.transactions import transaction
 
 _FARTHEST = 1 << 40
 """No table counts so far: where the search for rows behind damaged pages ends."""
@@ -204,24 +205,23 @@ def _graft(copy: Path, empty: Path) -> None:
 def _fill(new: Path, rows: dict[str, tuple[list[Row], int]], report: Report) -> None:
     """Make the new file. Epochs go on from the clock, so that none is given twice when writers were lost."""
     with closing(create(new)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        for table in TABLES:
-            places = ", ".join("?" * (len(table.columns) + 2))
-            columns = ", ".join(("number", *table.columns, "crc"))
-            saved, count = rows[table.name]
-            connection.executemany(
-                f"INSERT OR IGNORE INTO {table.name}({columns}) VALUES ({places})",
-                ((number, *values, checksum(values)) for number, values in saved),
-            )
-            if count > max((number for number, _ in saved), default=0):
-                connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table.name,))
-                connection.execute("INSERT INTO sqlite_sequence(name, seq) VALUES (?, ?)", (table.name, count))
-        now = time.time()
-        floor = ("", int(now), 1, 0)
-        connection.execute(WRITERS.put, (*floor, checksum(floor)))
-        told = (now, msgspec.msgpack.encode(report))
-        connection.execute("INSERT INTO salvages(at, report, crc) VALUES (?, ?, ?)", (*told, checksum(told)))
-        connection.execute("COMMIT")
+        with transaction(connection):
+            for table in TABLES:
+                places = ", ".join("?" * (len(table.columns) + 2))
+                columns = ", ".join(("number", *table.columns, "crc"))
+                saved, count = rows[table.name]
+                connection.executemany(
+                    f"INSERT OR IGNORE INTO {table.name}({columns}) VALUES ({places})",
+                    ((number, *values, checksum(values)) for number, values in saved),
+                )
+                if count > max((number for number, _ in saved), default=0):
+                    connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table.name,))
+                    connection.execute("INSERT INTO sqlite_sequence(name, seq) VALUES (?, ?)", (table.name, count))
+            now = time.time()
+            floor = ("", int(now), 1, 0)
+            connection.execute(WRITERS.put, (*floor, checksum(floor)))
+            told = (now, msgspec.msgpack.encode(report))
+            connection.execute("INSERT INTO salvages(at, report, crc) VALUES (?, ?, ?)", (*told, checksum(told)))
         seal(connection, new)
 
 

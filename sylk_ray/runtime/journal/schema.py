@@ -16,6 +16,7 @@ from zlib import crc32
 import msgspec
 
 from sylk_ray.runtime.journal.errors import JournalTooNew
+from sylk_ray.transactions import transaction
 
 APPLICATION_ID = 0x53594C4B
 """``SYLK``, in the file's header: what tells a journal from another program's database."""
@@ -180,8 +181,7 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Seq
     """Bring a file up to date in one transaction. Raises JournalTooNew when a later version wrote it."""
     if version_of(connection) == len(migrations):
         return
-    try:
-        connection.execute("BEGIN IMMEDIATE")
+    with transaction(connection):
         version = version_of(connection)
         if version > len(migrations):
             raise JournalTooNew(
@@ -191,10 +191,6 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Seq
         for statement in (each for migration in migrations[version:] for each in migration):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def sync(path: Path) -> None:

@@ -18,6 +18,7 @@ from sylk_ray.runtime.journal.records import Report
 from sylk_ray.runtime.journal.schema import BUSY_SECONDS, Durability
 from sylk_ray.runtime.journal.tables import Tables
 from sylk_ray.runtime.journal.writer import Alone, Operation, Outcome
+from sylk_ray.transactions import transaction
 
 
 class _Replaced(Exception):
@@ -123,16 +124,10 @@ class SessionStore:
             if operation.fences:
                 wake_stopped_holder(self.path, tables.processes(operation.fences))
         writes = any(operation.writes for operation in operations)
-        try:
-            connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        with transaction(connection, writes=writes):
             if writes and self._file is not None and self._file.replaced:
                 raise _Replaced
-            outcomes = [self._one(connection, tables, operation) for operation in operations]
-            connection.execute("COMMIT")
-            return outcomes
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            return [self._one(connection, tables, operation) for operation in operations]
 
     def _one(self, connection: sqlite3.Connection, tables: Tables, operation: Operation[Tables]) -> Outcome:
         connection.execute("SAVEPOINT one")
