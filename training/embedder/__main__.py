@@ -72,7 +72,8 @@ def _make(cache: Path, to: Path) -> None:
         written.write(file)
     if to == SHIPPED:
         named = re.sub(r'^NAME = ".*"$', f'NAME = "{name_of(file)}"', NAMING.read_text("utf-8"), flags=re.MULTILINE)
-        NAMING.write_text(named, "utf-8")
+        with whole(NAMING) as naming:
+            naming.write(named.encode())
     print(f"{to}: {len(file):,} bytes, {name_of(file)}")
 
 

@@ -55,11 +55,15 @@ def extracted(package: Package, cache: Path) -> Path:
 
 def extract_all(packages: list[Package], cache: Path) -> None:
     """In as many processes as there are processors."""
-    with ProcessPoolExecutor() as processes:
+    processes = ProcessPoolExecutor()
+    try:
         jobs = [(package, processes.submit(extracted, package, cache)) for package in packages]
         for package, job in jobs:
             job.result()
             print(f"read {package.name} {package.version}", flush=True)
+    finally:
+        # What ends it in the middle does not wait for those that have not begun.
+        processes.shutdown(cancel_futures=True)
 
 
 def pairs_in(package: Package, cache: Path) -> list[Pair]:

@@ -9,9 +9,10 @@ import subprocess
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 
-from training.embedder.packages import Package, forbidden_path
+from training.embedder.packages import KINDS, Package, forbidden_path
 
 LARGEST = 200_000
 """Bytes of a file; larger ones are data, or made by a program."""
@@ -21,7 +22,7 @@ MOST_FILES = 2_400
 _COPIES = (
     "vendor vendored _vendor _vendored third_party third-party thirdparty 3rdparty external externals extern _external"
     " node_modules bundled deps dist min gems .bundle backports compat distutils testdata generated gen locale"
-    " locales i18n translations unicode_data"
+    " locales i18n translations unicode_data contrib extlibs cloudpickle"
 )
 COPIES = frozenset(_COPIES.split())
 """Folders of what is another's, made by a program, or no code."""
@@ -39,6 +40,12 @@ _RESERVED = re.compile(
     r"|\bCC[ -]BY-NC|\bCDDL\b|\bEPL\b|Eclipse Public|Vim licen[cs]e",
     re.IGNORECASE,
 )
+_TAKEN = (
+    "copied|copy|borrowed|adapted|taken|lifted|ported|stolen|extracted|derived|backported|vendored|forked|originally"
+    "|(?:stripped|cut|slimmed)[- ]down version"
+)
+_BETWEEN = r"(?:[^\n.;]|\.(?=\w)|\n(?=[^\w\n]*\w))"
+"""A character of a sentence, which may go on in the next line."""
 _FREE = re.compile(r"Apache|\bBSD\b|\bMIT\b|zlib|\bISC\b|Boost Software", re.IGNORECASE)
 
 
@@ -64,6 +71,22 @@ def is_permissive(text: str) -> bool:
     return not _RESERVED.search(head) or bool(_FREE.search(head))
 
 
+def says_taken(text: str, names: frozenset[str]) -> str:
+    """Which of the names it says that something in it was taken from; empty if none."""
+    found = _taken_from(names).search(text)
+    return found.group(1).lower() if found else ""
+
+
+@cache
+def _taken_from(names: frozenset[str]) -> re.Pattern[str]:
+    spoken = {name.removesuffix(kind) for name in names for kind in ("", *KINDS)}
+    told = (re.escape(name).replace(r"\-", r"[-_. /]?") for name in sorted(spoken, key=lambda name: (-len(name), name)))
+    return re.compile(
+        rf"\b(?:{_TAKEN})\b{_BETWEEN}{{0,30}}?\b(?:from|of)\b{_BETWEEN}{{0,60}}?(?<![\w-])({'|'.join(told)})(?![\w-])",
+        re.IGNORECASE,
+    )
+
+
 def files(package: Package, archive: Path, names: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Path and text of a package's files, by their paths; of very many an even choice by the hash of the path."""
     read = {".whl": _zipped, ".deb": _installed}.get(archive.suffix, _tarred)
@@ -71,7 +94,7 @@ def files(package: Package, archive: Path, names: frozenset[str]) -> Iterator[tu
     for path, raw in read(archive, frozenset(package.extensions), names):
         if SMALLEST <= len(raw) <= LARGEST:
             text = raw.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-            if "\0" not in text and is_written(text) and is_permissive(text):
+            if "\0" not in text and is_written(text) and is_permissive(text) and not says_taken(text, names):
                 found.append((path, text))
     found.sort(key=lambda each: hashlib.sha256(each[0].encode()).digest())
     yield from sorted(found[:MOST_FILES])

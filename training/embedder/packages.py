@@ -23,7 +23,7 @@ _PERMISSIVE = (
 )
 PERMISSIVE = frozenset(_PERMISSIVE.split())
 _VERSION = re.compile(r"[-_.]?\d[\d.]*$")
-_KINDS = ("-rs", "-framework")
+KINDS = ("-rs", "-framework")
 """What names are told apart by that packages do not have in theirs."""
 
 
@@ -72,7 +72,7 @@ def forbidden(name: str, names: frozenset[str]) -> str:
     folded = name.lower()
     parts = set(re.split(r"[^a-z0-9.]+", folded))
     for word in sorted(names):
-        if word in folded or word.replace(".", "-") in folded or {word.removesuffix(kind) for kind in _KINDS} & parts:
+        if word in folded or word.replace(".", "-") in folded or {word.removesuffix(kind) for kind in KINDS} & parts:
             return word
     return ""
 

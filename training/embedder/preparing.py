@@ -45,7 +45,7 @@ SEED = 20
 
 _CHOOSING = [
     *(Path(__file__).with_name(name) for name in ("preparing.py", "library.py", "tokens.py", "vocabulary.py")),
-    Path(sylk_ray.__file__).parent / "knowledge" / "embedding" / "vocabulary.py",
+    *(Path(sylk_ray.__file__).parent / "knowledge" / "embedding" / name for name in ("places.py", "vocabulary.py")),
 ]
 NOTHING = Said(frozenset(), frozenset())
 

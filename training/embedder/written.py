@@ -14,9 +14,12 @@ from typing import BinaryIO
 def whole(path: Path) -> Iterator[BinaryIO]:
     """Written beside its place, and put there when it is complete; by several processes at once, too."""
     part = path.with_name(f"{path.name}.{os.getpid()}")
-    with part.open("wb") as file:
-        yield file
-    part.replace(path)
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def named_by(path: Path, *made_of: object) -> Path:

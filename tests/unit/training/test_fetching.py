@@ -59,7 +59,9 @@ def test_what_people_wrote_under_a_free_licence_is_read(tmp_path: Path, suffix: 
         "copied.py": f"# Licensed under the GNU General Public License\n{code}",
         "either.py": f"# GPL-2.0 or MIT, as you like\n{code}",
         "made.py": f"# A Bison parser, made by GNU Bison 3.8\n{code}",
+        "taken.py": f"# Originally from LevelDB, a long time ago\n{code}",
         "vendor/own.py": code,
+        "contrib/draco/own.py": code,
         "leveldb-1.20/db.py": code,
         "own.txt": code,
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.search_quality.questions import BY_HAND
+from training.embedder.harvest import says_taken
 from training.embedder.packages import (
     PERMISSIVE,
     Forbidden,
@@ -65,6 +66,24 @@ def test_a_forbidden_project_is_known_in_any_packaging(name: str, word: str) -> 
 )
 def test_copies_of_forbidden_projects_within_others_are_left_out(path: str, name: str) -> None:
     assert forbidden_path(path.split("/"), never()) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("// A stripped down version from Commons Lang 2.6.", "commons lang"),
+        (" * This is a stripped down version of {@code org.apache.commons.io.input.ReaderInputStream}.", "commons.io"),
+        ('# borrowed from <a href="https://github.com/FasterXML/jackson-core">Jackson</a>', "jackson"),
+        ("# Copied nearly verbatim\n# from Django", "django"),
+        ("# taken from Hyper", "hyper"),
+        ("# A copy of the headers. Requests have them, too.", ""),
+        ("# copied from requestsmith", ""),
+        ("# as fast as Django", ""),
+        ("# copied from above\n\n# Django has it, too", ""),
+    ],
+)
+def test_what_says_that_it_was_taken_from_a_forbidden_project_is_known(text: str, name: str) -> None:
+    assert says_taken(text, never()) == name
 
 
 def test_nothing_that_searches_are_measured_with_may_be_learned_from() -> None:
