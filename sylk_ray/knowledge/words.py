@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import Stemmer
@@ -23,7 +23,11 @@ _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Thai, Lao, Myanmar, Khmer, kana and Han."""
 LONGEST = 64
-"""Characters of an identifier; what is longer is data."""
+"""Characters of an identifier, and of a part; what is longer is data, unless it is a name of many words."""
+LONGEST_NAME = 256
+"""Characters of such a name."""
+_OF_A_WORD = 3
+"""Characters that a name's parts have in the mean, at least: those of random letters and digits have two."""
 REMEMBERED = 200_000
 """Identifiers whose words are kept, some 40 MB at most."""
 
@@ -49,9 +53,16 @@ def identifiers(text: str) -> list[str]:
 @lru_cache(maxsize=REMEMBERED)
 def pieces(identifier: str) -> tuple[str, ...]:
     """The parts of an identifier in order, folded: ``parseHTTPRequest`` gives parse, http, request."""
-    if len(identifier) > LONGEST:
+    if len(identifier) > LONGEST_NAME:
         return ()
-    return tuple(map(str.lower, _PART.findall(identifier)))
+    parts = tuple(map(str.lower, _PART.findall(identifier)))
+    return parts if len(identifier) <= LONGEST or _is_of_words(identifier, parts) else ()
+
+
+def _is_of_words(identifier: str, parts: Sequence[str]) -> bool:
+    """Whether a long identifier is a name, as those of tests are, and no data."""
+    seams = "_" in identifier or not (identifier.islower() or identifier.isupper())
+    return seams and _OF_A_WORD * len(parts) <= len(identifier) and max(map(len, parts), default=0) <= LONGEST
 
 
 @lru_cache(maxsize=REMEMBERED)

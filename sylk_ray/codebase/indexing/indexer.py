@@ -35,7 +35,7 @@ LINKED_TOGETHER = 48
 STATE = "state:"
 """What the names of the memos begin with that say how far an indexing is; there is one from the first time on."""
 _KNOWN = f"{STATE}known"
-_FORMAT = b"5"
+_FORMAT = b"6"
 """Of the nodes that a file becomes: what was stored in another one is read again."""
 _UNLINKED = f"{STATE}unlinked"
 """Is there from the first change that is stored until the last edge is: after a crash all is linked again."""

@@ -30,6 +30,14 @@ from sylk_ray.knowledge.words import (
         ("日本語", ("日本語",)),
         ("_", ()),
         ("x" * (LONGEST + 1), ()),
+        ("_".join(["word"] * 20), ("word",) * 20),
+        ("word" + "Word" * 20, ("word",) * 21),
+        ("_".join(["word"] * 52), ()),
+        ("word_" + "x" * (LONGEST + 1), ()),
+        # Data: in base64, hexadecimal and base32.
+        ("TWFueSBoYW5kcyBtYWtlIGxpZ2h0IHdvcmsuIE1hbnkgaGFuZHMgbWFrZSBsaWdodCB3b3JrLg", ()),
+        ("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08a1", ()),
+        ("JVQW46JANBQW4ZDTEBWWC23FEBWGSZ3IOQQHO33SNMXCATLBNZ4SA2DBNZSHGIDNMFVWKIDMNFTWQ5BAO5XXE2ZO", ()),
     ],
 )
 def test_an_identifier_has_its_pieces(identifier: str, found: tuple[str, ...]) -> None:
