@@ -10,10 +10,13 @@ import msgspec
 from sylk_ray.codebase.roles import Role
 from sylk_ray.knowledge.words import asked_words, pieces
 
-_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->|/)[A-Za-z_$][\w$]*)*")
+_NAME = re.compile(r"(?<!\w)(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->|/)(?:[^\W\d]|\$)[\w$]*)*")
 _SEPARATOR = re.compile(r"\.|::|#|->")
+_SEGMENT = r"(?:[\w.\-@+~$]|\[[\w.\-]+\]|\([\w.\-]+\))+"
+"""Of a path: ``[id]`` and ``(shop)`` are folders of web frameworks."""
+_FILE = r"\.?[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w*\b"
 # From where a word begins: a long one that is no path is not read again from each of its characters.
-_PATH = re.compile(r"(?<![\w.\-])/?[\w.\-]+(?:/[\w.\-]+)+|(?<![\w\-])[\w\-]+\.[A-Za-z]{1,5}\b")
+_PATH = re.compile(rf"(?<![\w.\-@+~$\])])/?{_SEGMENT}(?:/{_SEGMENT})+|(?<![\w.\-]){_FILE}")
 _BEFORE_PATH = re.compile(r"^(?:\.{0,2}/)+")
 
 
@@ -83,7 +86,8 @@ def read_question(text: str, root: str = "") -> Question:
 
 
 def _within(root: str, path: str) -> str:
-    return _BEFORE_PATH.sub("", path.removeprefix(f"{root}/"))
+    """Without the full stop of a sentence after it."""
+    return _BEFORE_PATH.sub("", path.removeprefix(f"{root}/")).rstrip(".")
 
 
 def _roles(text: str) -> Iterator[tuple[Role, str]]:

@@ -223,14 +223,17 @@ def _roles_meant(question: Question, by_path: Mapping[str, Sequence[Candidate]],
 
 
 def _weight(question: Question, roles: Collection[Role], chunks: Sequence[Candidate]) -> float:
+    """What a file counts by what it is; the very one that is asked for counts fully."""
+    if _is_asked_for(question, chunks[0].path):
+        return 1.0
     role = chunks[0].role
     weight = 1.0 if role in roles else ROLES[role]
     return weight * DECLARES if _only_declares(question, chunks) else weight
 
 
 def _only_declares(question: Question, chunks: Sequence[Candidate]) -> bool:
-    """Whether another file has more of what is asked for: not if that is a type, a constant or this very file."""
-    if not chunks[0].declares or question.declarations or _is_asked_for(question, chunks[0].path):
+    """Whether another file has more of what is asked for: not if that is a type or a constant."""
+    if not chunks[0].declares or question.declarations:
         return False
     return not any(chunk.named and chunk.type is not NodeType.FUNCTION for chunk in chunks)
 
@@ -243,20 +246,21 @@ def _why(question: Question, roles: Collection[Role], path: str, chunks: Sequenc
     why: list[str] = []
     if defined := sorted({chunk.qualified or chunk.name for chunk in chunks if chunk.named}):
         why.append(f"defines {', '.join(defined[:3])}")
-    if _is_asked_for(question, path):
+    asked_for = _is_asked_for(question, path)
+    if asked_for:
         why.append("is the path that was asked for")
     if any(chunk.words for chunk in chunks):
         why.append("says the words")
     nearest = max((chunk.meaning for chunk in chunks), default=0.0)
     if nearest > 0:
         why.append(f"means nearly this ({nearest:.2f})")
-    if _only_declares(question, chunks):
+    if not asked_for and _only_declares(question, chunks):
         why.append("counts less, as it only declares")
     role = chunks[0].role
     if role is not Role.CODE:
         why.append(
             f"counts less, as {'an' if role is Role.EXAMPLE else 'a'} {role.value}"
-            if role not in roles
-            else f"is a {role.value}"
+            if role not in roles and not asked_for
+            else f"is {'an' if role is Role.EXAMPLE else 'a'} {role.value}"
         )
     return tuple(why)

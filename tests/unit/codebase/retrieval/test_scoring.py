@@ -156,6 +156,23 @@ def test_a_path_that_is_asked_for_comes_first() -> None:
     assert _order("what is in src/parser.py", found)[0] == "src/parser.py"
 
 
+@pytest.mark.parametrize(
+    ("asked", "what", "told"),
+    [
+        ("src/user.spec.ts", {"role": Role.TEST}, "is a test"),
+        ("src/user.d.ts", {"declares": True}, "is the path that was asked for"),
+        ("docs/user.md", {"role": Role.DOCUMENT}, "is a document"),
+        ("examples/user.ts", {"role": Role.EXAMPLE}, "is an example"),
+    ],
+)
+def test_a_path_that_is_asked_for_counts_fully_whatever_it_is(asked: str, what: dict[str, object], told: str) -> None:
+    found = [_chunk(1, "src/user.ts", 9, 0.9, named=1.0), _chunk(2, asked, 5, 0.5, **what)]
+    first = rank(read_question(asked), found, Alone())[0]
+    assert first.path == asked
+    assert told in first.why
+    assert not any(why.startswith("counts less") for why in first.why)
+
+
 def test_a_files_own_node_is_shown_last() -> None:
     found = [_chunk(1, "a", 9, type=NodeType.FILE), _chunk(2, "a", 3)]
     [ranked] = rank(read_question(QUERY), found, Alone())
