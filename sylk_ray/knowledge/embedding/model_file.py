@@ -110,6 +110,10 @@ def _check(model: ModelFile) -> None:
     for name, (array, wanted) in shapes.items():
         if array.shape != wanted:
             raise ValueError(f"{name} has the shape {array.shape}, not {wanted}")
+    small = {"vectors": model.vectors, "inner": model.inner, "outer": model.outer}
+    for name, array in small.items():
+        if array.dtype != np.int8:
+            raise ValueError(f"{name} is of {array.dtype}, not of int8")
     if len(model.words) != words:
         raise ValueError(f"there are {len(model.words)} words for {words} vectors")
     for name, array, largest in (
@@ -127,9 +131,9 @@ def _check(model: ModelFile) -> None:
         raise ValueError("a layer with such a bias is not exact")
 
 
-def name_of(file: bytes) -> str:
+def name_of(file: bytes, dimensions: int = DIMENSIONS) -> str:
     """What an embedder with such a file is called."""
-    return f"sylk-code-{DIMENSIONS}/{hashlib.sha256(file).hexdigest()[:12]}"
+    return f"sylk-code-{dimensions}/{hashlib.sha256(file).hexdigest()[:12]}"
 
 
 def packed(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:

@@ -52,8 +52,6 @@ _PLACES = np.asarray([place_of(number) for number in range(MOST)])
 class StaticEmbedder:
     """Texts to unit vectors. Threads may share it; its file is mapped when it is first used."""
 
-    dimensions = DIMENSIONS
-
     def __init__(self, path: Path | None = None) -> None:
         """``path`` is that of another model's file than the one that is shipped."""
         self._path = path
@@ -61,10 +59,17 @@ class StaticEmbedder:
 
     @property
     def name(self) -> str:
-        """Has the beginning of the file's checksum: what is trained anew is another model."""
+        """Has the beginning of the file's checksum: what is trained anew is another model. Raises EmbedderUnavailable
+        where another file than the shipped one cannot be read."""
         if self._path and not self._name:
-            self._name = name_of(self._path.read_bytes())
+            dimensions = self.dimensions
+            self._name = name_of(self._path.read_bytes(), dimensions)
         return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has. Raises as ``name`` does."""
+        return self._model.vectors.shape[1] if self._path else DIMENSIONS
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of documents, one a row; a text without words is a row of zeros. Raises EmbedderUnavailable."""

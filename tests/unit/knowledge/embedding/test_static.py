@@ -226,6 +226,8 @@ def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(EmbedderUnavailable, match=r"none\.safetensors") as caught:
         StaticEmbedder(tmp_path / "none.safetensors").embed(["x"])
     assert "Install" in caught.value.hint
+    with pytest.raises(EmbedderUnavailable):
+        print(StaticEmbedder(tmp_path / "none.safetensors").name)
 
 
 @pytest.mark.parametrize(
@@ -244,6 +246,9 @@ def test_a_damaged_file_is_an_embedder_that_is_not_there(tmp_path: Path, content
         {"scales": np.asarray([-2000, 1], np.int32)},
         {"scales": np.asarray([11, 2**31 - 1], np.int32)},
         {"inner": np.zeros((2, 5), np.int8)},
+        {"inner": np.ones((2, 4), np.int32)},
+        {"outer": np.ones((4, 2), np.int32)},
+        {"vectors": np.ones((2, 4), np.uint8)},
         {"outer": np.zeros((2, 4), np.int8)},
         {"bias": np.zeros(3, np.int32)},
         {"bias": np.asarray([0, -(2**31)], np.int32)},
@@ -274,7 +279,9 @@ def test_so_is_one_whose_parts_do_not_fit(tmp_path: Path, wrong: dict[str, npt.N
         "words": np.frombuffer(b"a\nb", np.uint8),
     }
     (tmp_path / "well").write_bytes(packed(small, {}))
-    assert StaticEmbedder(tmp_path / "well").embed_query("a").shape == (4,)
+    well = StaticEmbedder(tmp_path / "well")
+    assert well.embed_query("a").shape == (well.dimensions,) == (4,)
+    assert well.name.startswith("sylk-code-4/")
     (tmp_path / "damaged").write_bytes(packed(small | wrong, {}))
     with pytest.raises(EmbedderUnavailable, match="cannot be read"):
         StaticEmbedder(tmp_path / "damaged").embed_query("a")
