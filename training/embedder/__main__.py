@@ -8,7 +8,6 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,8 +16,8 @@ from training.embedder import preparing, vocabulary
 from training.embedder.asking import answered
 from training.embedder.comparing import compared, ways
 from training.embedder.extract import extract_all
-from training.embedder.fetching import archive_of
-from training.embedder.packages import packages
+from training.embedder.fetching import Changed, fetch_all
+from training.embedder.packages import Package, packages
 from training.embedder.quantise import as_file, softened
 from training.embedder.recipe import RECIPES, SOFTENED, WAY, Recipe
 from training.embedder.written import named_by, whole
@@ -46,16 +45,21 @@ def main() -> int:
 
         print(helps(given.cache))
         return 0
-    if not given.measure:
-        _make(given.cache, given.to)
-    print(compared(packages(), given.cache, given.to))
+    try:
+        wanted = packages()
+        if given.measure:
+            wanted = [package for package in wanted if package.part == "dev"]
+        every = _timed("fetch", lambda: fetch_all(wanted, given.cache))
+        if not given.measure:
+            _make(every, given.cache, given.to)
+    except (Changed, ChildProcessError) as error:
+        print(f"train-embedder: {error}\nWhat is done already is kept: run it again.", file=sys.stderr)
+        return 1
+    print(compared(every, given.cache, given.to))
     return 0
 
 
-def _make(cache: Path, to: Path) -> None:
-    every = packages()
-    for package in every:
-        _timed(f"fetch {package.name}", partial(archive_of, package, cache))
+def _make(every: list[Package], cache: Path, to: Path) -> None:
     _timed("read", lambda: extract_all(every, cache))
     words = _timed("choose words", lambda: vocabulary.of_packages(every, cache))
     training = _timed("pairs", lambda: preparing.of_packages(every, words, cache))

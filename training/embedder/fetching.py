@@ -6,6 +6,8 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from training.embedder.packages import Package
@@ -15,18 +17,46 @@ SOURCES = f"deb {_SUITE}deb-src {_SUITE}"
 _PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_27_x86_64", "manylinux_2_28_x86_64", "any")
 
 
+MOST_GONE = 0.05
+"""Of the packages that a registry may have no more in the version that is listed."""
+
+
 class Changed(Exception):
     """An archive is not the one that was listed."""
+
+
+def fetch_all(packages: Sequence[Package], cache: Path) -> list[Package]:
+    """Fetch the archives; returns the packages whose archives are as listed. Debian keeps the last version of each
+    alone: a few that have changed since are told of and left out. Raises Changed where they are many, and as
+    ``archive_of``."""
+    there: list[Package] = []
+    gone: list[str] = []
+    for package in packages:
+        try:
+            archive_of(package, cache)
+        except Changed as error:
+            if package.registry not in _LAST_ALONE or len(gone) >= MOST_GONE * len(packages):
+                raise
+            gone.append(package.name)
+            print(f"left out: {error}", file=sys.stderr, flush=True)
+        else:
+            there.append(package)
+    if gone:
+        print(f"left out {len(gone)} of {len(packages)} packages: {', '.join(gone)}", file=sys.stderr, flush=True)
+    return there
 
 
 def archive_of(package: Package, cache: Path) -> Path:
     """The archive of a package, fetched if it is not there yet.
 
-    Raises Changed when it is another one than is listed, and what the registries' clients raise.
+    Raises Changed when it is another one than is listed, and ChildProcessError when a registry's client fails.
     """
     folder = cache / "archives" / f"{package.registry}-{package.name.replace('/', '-').lstrip('@')}-{package.version}"
     if folder.is_dir():
-        return _checked(folder, package)
+        with suppress(Changed):
+            return _checked(folder, package)
+        # Of an earlier list, or damaged.
+        shutil.rmtree(folder)
     download = folder.with_name(f"{folder.name}.download")
     shutil.rmtree(download, ignore_errors=True)
     download.mkdir(parents=True)
@@ -43,7 +73,10 @@ def sha256_of(path: Path) -> str:
 
 
 def _checked(folder: Path, package: Package) -> Path:
-    [archive] = _archives(folder, package)
+    archives = _archives(folder, package)
+    if len(archives) != 1:
+        raise Changed(f"{folder} has {len(archives)} archives of {package.name} in place of one")
+    [archive] = archives
     found = sha256_of(archive)
     if package.sha256 and found != package.sha256:
         raise Changed(f"{archive} has sha256 {found}, and {package.sha256} is listed for {package.name}")
@@ -70,11 +103,20 @@ def _from_npm(package: Package, to: Path, cache: Path) -> None:
 
 
 def _from_debian(package: Package, to: Path, cache: Path) -> None:
-    _run([*_apt(cache), "source", "--download-only", "--tar-only", package.name], to)
+    _run_apt(["source", "--download-only", "--tar-only", package.name], to, cache)
 
 
 def _from_debian_binaries(package: Package, to: Path, cache: Path) -> None:
-    _run([*_apt(cache), "download", package.name], to)
+    _run_apt(["download", package.name], to, cache)
+
+
+def _run_apt(command: list[str], to: Path, cache: Path) -> None:
+    """With the lists that are there, and with new ones where what those name is gone."""
+    try:
+        _run([*_apt(cache), *command], to)
+    except ChildProcessError:
+        (cache / "apt" / "updated").unlink(missing_ok=True)
+        _run([*_apt(cache), *command], to)
 
 
 def _apt(cache: Path) -> list[str]:
@@ -98,4 +140,5 @@ def _run(command: list[str], folder: Path) -> None:
         raise ChildProcessError(f"{' '.join(command[:3])} … failed: {done.stderr.strip()[-500:]}")
 
 
+_LAST_ALONE = frozenset({"debian", "deb"})
 _FETCH = {"pypi": _from_pypi, "npm": _from_npm, "debian": _from_debian, "deb": _from_debian_binaries}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -30,6 +31,56 @@ def test_an_archive_that_is_another_is_not_kept(tmp_path: Path, monkeypatch: pyt
         archive_of(PACKAGE, tmp_path)
     assert archive_of(PACKAGE, tmp_path).read_bytes() == RIGHT
     assert archive_of(PACKAGE, tmp_path).read_bytes() == RIGHT
+
+
+@pytest.mark.parametrize("left", [[], [("x.whl", b"damaged")], [("x.whl", RIGHT), ("y.whl", RIGHT)]])
+def test_what_is_there_and_not_as_listed_is_fetched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: list[tuple[str, bytes]]
+) -> None:
+    monkeypatch.setitem(fetching._FETCH, "pypi", lambda package, to, cache: (to / "x.whl").write_bytes(RIGHT))
+    folder = archive_of(PACKAGE, tmp_path).parent
+    (folder / "x.whl").unlink()
+    for name, content in left:
+        (folder / name).write_bytes(content)
+    assert archive_of(PACKAGE, tmp_path).read_bytes() == RIGHT
+    assert [each.name for each in folder.iterdir()] == ["x.whl"]
+
+
+def test_a_few_that_debian_has_another_version_of_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fetch(package: Package, to: Path, cache: Path) -> None:
+        (to / "x.orig.tar.gz").write_bytes(b"newer" if package.name in newer else RIGHT)
+
+    every = [PACKAGE._replace(registry="debian", name=f"p{number}") for number in range(40)]
+    newer = {"p3", "p5"}
+    monkeypatch.setitem(fetching._FETCH, "debian", fetch)
+    assert [package.name for package in every if package not in fetching.fetch_all(every, tmp_path)] == ["p3", "p5"]
+    assert "left out 2 of 40 packages: p3, p5" in capfd.readouterr().err
+    newer |= {"p7", "p9", "p11"}
+    for name in newer:
+        shutil.rmtree(tmp_path / "archives" / f"debian-{name}-1", ignore_errors=True)
+    with pytest.raises(Changed):
+        fetching.fetch_all(every, tmp_path)
+
+
+def test_what_other_registries_have_changed_is_not_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(fetching._FETCH, "pypi", lambda package, to, cache: (to / "x.whl").write_bytes(b"another"))
+    with pytest.raises(Changed):
+        fetching.fetch_all([PACKAGE] * 100, tmp_path)
+
+
+def test_lists_that_name_what_is_gone_are_fetched_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def run(command: list[str], folder: Path) -> None:
+        ran.append(command[-1])
+        if ran.count("update") < 2 and command[-1] == "p":
+            raise ChildProcessError("404 Not Found")
+
+    monkeypatch.setattr(fetching, "_run", run)
+    fetching._from_debian(PACKAGE._replace(registry="debian", name="p"), tmp_path, tmp_path)
+    assert ran == ["update", "p", "update", "p"]
 
 
 def test_lists_that_could_not_be_fetched_are_fetched_the_next_time(
