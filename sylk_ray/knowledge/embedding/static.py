@@ -24,6 +24,7 @@ import numpy.typing as npt
 from sylk_ray.knowledge.embedding.embedder import Rarity, Vectors, rarest, to_units
 from sylk_ray.knowledge.embedding.layer import Layer, to_unit
 from sylk_ray.knowledge.embedding.model_file import DIMENSIONS, USUAL_UNIT, ModelFile, name_of, open_model
+from sylk_ray.knowledge.embedding.one_thread import one_thread
 from sylk_ray.knowledge.embedding.places import place_of
 from sylk_ray.knowledge.embedding.shipped import NAME
 from sylk_ray.knowledge.embedding.vocabulary import Vocabulary
@@ -84,8 +85,9 @@ class StaticEmbedder:
         rows = np.zeros((len(tokens.starts) - 1, model.vectors.shape[1]), np.float32)
         places = _PLACES[np.arange(len(found.rows)) - found.starts[found.texts]]
         weights = model.of_documents[found.rows] * _ROOTS[found.times] * model.places[places]
-        _sum(weights, found, model.vectors, rows)
-        return self._layer(rows)
+        with one_thread():
+            _sum(weights, found, model.vectors, rows)
+            return self._layer(rows)
 
     def embed_query(self, text: str, rarity: Rarity | None = None) -> Vectors:
         """The vector of a question. What is rarer where it is asked (``rarity``) than among code in general counts for
@@ -115,7 +117,8 @@ class StaticEmbedder:
         different, places = np.unique(found.values, return_inverse=True)
         wanted, vectors = (model.vectors[rows].astype(np.float32) for rows in (asked, different))
         says = model.of_questions[asked] * np.linalg.norm(wanted, axis=1)
-        cosines = to_units(wanted) @ to_units(vectors).T
+        with one_thread():
+            cosines = to_units(wanted) @ to_units(vectors).T
         nearest = np.maximum.reduceat(cosines[:, places], found.starts[told], axis=1)
         met[told] = np.average(np.maximum(nearest, 0), axis=0, weights=says)
         return met
