@@ -152,10 +152,7 @@ def _train(training: Training, model: Model, recipe: Recipe, meant: Halves | Non
         for optimizer, times in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate * times
-        similar = _similar(training, model, chosen) / recipe.temperature
-        own = torch.arange(len(chosen))
-        loss = recipe.query_share * functional.cross_entropy(similar, own)
-        loss = loss + (1 - recipe.query_share) * functional.cross_entropy(similar.T, own)
+        loss = contrast(_similar(training, model, chosen), recipe)
         if taught is not None:
             some = lessons.integers(len(taught.pairs), size=LESSON)
             likenesses = _similar(training, model, np.asarray(taught.pairs)[some]) / recipe.temperature
@@ -172,6 +169,13 @@ def _train(training: Training, model: Model, recipe: Recipe, meant: Halves | Non
             took = time.monotonic() - began
             told = f"seed {recipe.seed}, step {number + 1} of {len(steps)}: loss {loss.item():.3f}, {took:.0f} s"
             print(told, flush=True)
+
+
+def contrast(similar: torch.Tensor, recipe: Recipe) -> torch.Tensor:
+    """InfoNCE of the cosines of pairs, [questions, documents]: those on the diagonal belong together."""
+    told, own = similar / recipe.temperature, torch.arange(len(similar))
+    of_questions, of_documents = functional.cross_entropy(told, own), functional.cross_entropy(told.T, own)
+    return recipe.query_share * of_questions + (1 - recipe.query_share) * of_documents
 
 
 def _similar(training: Training, model: Model, chosen: Numbers) -> torch.Tensor:

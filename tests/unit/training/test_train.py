@@ -34,6 +34,80 @@ def _start() -> np.ndarray:
     return np.random.default_rng(2).normal(size=(len(WORDS), 16)).astype(np.float32)
 
 
+CONCEPTS = 12
+
+
+def _asked_and_told() -> tuple[list[str], list[str]]:
+    return [f"ask{letter}" for letter in "abcdefghijkl"], [f"tell{letter}" for letter in "abcdefghijkl"]
+
+
+def _of_concepts() -> tuple[Training, list[str], np.ndarray]:
+    """Pairs in which each of some words is asked and another one answers it, which nothing tells at the start."""
+    order = np.random.default_rng(3)
+    asked, told = _asked_and_told()
+    words = [*"abcdefghijklmnop", *asked, *told]
+    pairs = [
+        Pair("doc", asked[n % CONCEPTS], f"n\np\n{told[n % CONCEPTS]} {order.choice(list('mnop'))}", f"p{n}", "python")
+        for n in range(CONCEPTS * 40)
+    ]
+    start = np.random.default_rng(4).normal(size=(len(words), 16)).astype(np.float32)
+    return as_training([pairs], Vocabulary(words)), words, start
+
+
+def _found(vectors: np.ndarray, words: list[str]) -> float:
+    """Of which part of the words that are asked the one that answers is the nearest of those that can."""
+    asked, told = ([words.index(word) for word in some] for some in _asked_and_told())
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return float(((unit[asked] @ unit[told].T).argmax(axis=1) == np.arange(CONCEPTS)).mean())
+
+
+def test_training_teaches_which_word_answers_which() -> None:
+    from training.embedder.train import trained
+
+    training, words, start = _of_concepts()
+    recipe = RECIPE._replace(epochs=8, batch=24, of_a_topic=0, rate=0.05, pull=0.0)
+    assert _found(start, words) < 0.4
+    assert _found(trained(training, start, [recipe], way=1.0).vectors, words) > 0.9
+
+
+def test_vectors_are_a_part_of_the_way_from_the_start_and_are_pulled_back_to_it() -> None:
+    from training.embedder.train import trained
+
+    training, _, start = _of_concepts()
+
+    def moved(way: float = 1.0, **more: float) -> np.ndarray:
+        return trained(training, start, [RECIPE._replace(models=1, **more)], way=way).vectors - start
+
+    whole = moved(pull=0.0)
+    assert np.abs(whole).max() > 0.01
+    assert np.array_equal(moved(way=0.0), np.zeros_like(start))
+    assert np.allclose(moved(way=0.5, pull=0.0), 0.5 * whole, atol=1e-5)
+    assert np.abs(moved(pull=100.0)).sum() < 0.8 * np.abs(whole).sum()
+
+
+def test_the_layer_learns_at_its_own_rate() -> None:
+    from training.embedder.train import trained
+
+    training, _, start = _of_concepts()
+    still, learns = (trained(training, start, [RECIPE._replace(rate_of_layer=rate)]).outer for rate in (0.0, 0.3))
+    assert not still.any()
+    assert learns.any()
+
+
+@pytest.mark.parametrize(("share", "temperature"), [(0.75, 0.07), (0.25, 0.07), (0.75, 1.0)])
+def test_the_loss_is_that_of_questions_and_of_documents_by_their_shares(share: float, temperature: float) -> None:
+    import torch
+
+    from training.embedder.train import contrast
+
+    cosines = np.asarray([[0.9, 0.1, 0.2], [0.8, 0.3, 0.1], [0.1, 0.2, 0.7]])
+    told = np.exp(cosines / temperature)
+    of_questions = -np.log(np.diag(told) / told.sum(axis=1)).mean()
+    of_documents = -np.log(np.diag(told) / told.sum(axis=0)).mean()
+    found = contrast(torch.from_numpy(cosines), RECIPE._replace(query_share=share, temperature=temperature)).item()
+    assert found == pytest.approx(share * of_questions + (1 - share) * of_documents)
+
+
 def test_what_is_shipped_says_what_was_trained(tmp_path: Path) -> None:
     from training.embedder.train import Model, _picked
 
