@@ -8,6 +8,8 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from sylk_ray.codebase.reading import read
 from sylk_ray.codebase.roles import Role, role_of
 
 BY_HAND = Path(__file__).with_name("questions.tsv")
+REVISIONS = Path(__file__).with_name("revisions.tsv")
+"""The commit of each repository that those are about."""
 SEED = 20
 EACH = 9
 """Questions of a kind from one repository, at most."""
@@ -160,6 +164,23 @@ def from_names(tree: Tree) -> list[Question]:
     return chosen(questions, EACH // 2, tree.name)
 
 
+def from_paths(tree: Tree) -> list[Question]:
+    """A file by the end of its path that is its own, whatever kind of file it is."""
+    ends = Counter(end for path in tree.texts for end in _ends(path))
+    made: list[Question] = []
+    for path, outline in sorted(tree.outlines.items()):
+        end = next((each for each in _ends(path) if ends[each] == 1), path)
+        if "." in end:
+            made.append(_question(tree, outline, "path", end, 0))
+    return chosen(made, EACH // 2, tree.name)
+
+
+def _ends(path: str) -> list[str]:
+    """From its name to the whole of it."""
+    parts = path.split("/")
+    return ["/".join(parts[at:]) for at in range(len(parts) - 1, -1, -1)]
+
+
 def from_commits(tree: Tree, repository: Path) -> list[Question]:
     """A commit's subject for the code that it changed, where that is three files at most and still there."""
     log = subprocess.run(
@@ -204,10 +225,16 @@ def by_hand(folder: Path) -> Iterator[tuple[str, Path, list[Question]]]:
                 files=paths,
             )
         )
+    missing: list[str] = []
     for repository, questions in by_repository.items():
         tree = folder / repository.rpartition("/")[2]
         if tree.is_dir():
             yield repository, tree, questions
+        else:
+            missing.append(repository)
+    if missing:
+        left = f"{len(missing)} of {len(by_repository)} repositories are not in {folder}, and are not asked about"
+        print(f"{left}: {', '.join(missing)}", file=sys.stderr)
 
 
 def _question(tree: Tree, outline: Outline, kind: str, text: str, line: int) -> Question:
@@ -219,4 +246,4 @@ def _question(tree: Tree, outline: Outline, kind: str, text: str, line: int) -> 
 def of_package(tree: Tree) -> Sequence[Question]:
     """All kinds that a package gives."""
     asked = from_docstrings(tree)
-    return [*asked, *from_readmes(tree), *from_names(tree)]
+    return [*asked, *from_readmes(tree), *from_names(tree), *from_paths(tree)]

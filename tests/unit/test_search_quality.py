@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -107,6 +108,18 @@ def test_names_that_are_defined_once_are_asked_for(tree: Tree) -> None:
     assert questions.from_names(tree) == questions.from_names(tree) != []
 
 
+def test_a_file_is_asked_for_by_the_end_of_its_path_that_is_its_own(tmp_path: Path) -> None:
+    for path in ("a/shop.py", "b/shop.py", "b/c/prices.d.ts", "Makefile"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x = 1\n")
+    asked = questions.from_paths(questions.tree_of("shops", tmp_path))
+    assert {(each.text, each.files) for each in asked} == {
+        ("a/shop.py", ("a/shop.py",)),
+        ("b/shop.py", ("b/shop.py",)),
+        ("prices.d.ts", ("b/c/prices.d.ts",)),
+    }
+
+
 def test_a_commit_is_asked_for_the_code_that_it_changed(tree: Tree, tmp_path: Path) -> None:
     def git(*arguments: str) -> None:
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=tmp_path, check=True)
@@ -148,12 +161,22 @@ def test_every_package_is_pinned_and_permissively_licensed() -> None:
     assert all(each.version[0].isdigit() for each in listed)
 
 
-def test_the_questions_by_hand_are_whole(tmp_path: Path) -> None:
+def test_the_questions_by_hand_are_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "jq").mkdir()
     [(name, folder, asked)] = questions.by_hand(tmp_path)
+    assert "71 of 72 repositories are not in" in capsys.readouterr().err
     assert (name, folder) == ("jqlang/jq", tmp_path / "jq")
     assert {each.language for each in asked} <= {"c", "cpp", "jq", "text", ""}
     assert all(each.text and each.files for each in asked)
+
+
+def test_it_is_known_which_commit_each_question_by_hand_is_about() -> None:
+    asked, revisions = (
+        [line.split("\t") for line in path.read_text("utf-8").splitlines() if line[0] != "#"]
+        for path in (questions.BY_HAND, questions.REVISIONS)
+    )
+    assert {line[0] for line in asked} == {repository for repository, _ in revisions}
+    assert all(re.fullmatch("[0-9a-f]{40}", commit) for _, commit in revisions)
 
 
 def test_a_good_half_of_the_first_questions_by_hand_is_kept_and_later_repositories_are_apart(tmp_path: Path) -> None:
