@@ -13,14 +13,14 @@ from typing import TypeVar
 
 from sylk_ray.knowledge.embedding.model_file import SHIPPED, name_of
 from training.embedder import preparing, vocabulary
-from training.embedder.asking import answered
 from training.embedder.comparing import compared, ways
 from training.embedder.extract import extract_all
 from training.embedder.fetching import Changed, fetch_all
+from training.embedder.file_questions import answered
 from training.embedder.packages import Package, packages
 from training.embedder.quantise import as_file, softened
 from training.embedder.recipe import RECIPES, SOFTENED, WAY, Recipe
-from training.embedder.written import named_by, whole
+from training.embedder.whole_files import named_by, whole
 
 Made = TypeVar("Made")
 CACHE = Path(__file__).parents[2] / ".cache" / "train-embedder"
@@ -41,7 +41,7 @@ def main() -> int:
         print(answered(given.questions, ways(given.to)))
         return 0
     if given.ablations:
-        from training.embedder.helping import helps
+        from training.embedder.ablations import helps
 
         print(helps(given.cache))
         return 0

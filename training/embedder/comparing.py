@@ -118,7 +118,7 @@ def by_meaning_here(embedder: StaticEmbedder) -> Callable[[Asked], Similar]:
 
 def _of_minilm() -> Callable[[Asked], Similar] | None:
     try:
-        from training.embedder.sentences import MiniLM
+        from training.embedder.minilm import MiniLM
 
         model = MiniLM()
     except (ImportError, NotInstalled):
@@ -128,7 +128,7 @@ def _of_minilm() -> Callable[[Asked], Similar] | None:
 
 def _of_wordllama() -> Callable[[Asked], Similar] | None:
     try:
-        from training.embedder.general import General
+        from training.embedder.wordllama import General
 
         model = General()
     except (ImportError, NotInstalled):

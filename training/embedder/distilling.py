@@ -17,10 +17,10 @@ from torch.nn import functional
 
 from sylk_ray.knowledge.embedding.embedder import Vectors
 from training.embedder import preparing
+from training.embedder.minilm import MiniLM
 from training.embedder.packages import Package
 from training.embedder.preparing import learned_as, training_pairs
-from training.embedder.sentences import MiniLM
-from training.embedder.written import named_by, whole
+from training.embedder.whole_files import named_by, whole
 
 PAIRS = 16_000
 """That the teacher reads, of the first sentences of documentation: five minutes on two processors."""

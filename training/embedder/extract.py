@@ -19,7 +19,7 @@ from training.embedder.fetching import archive_of
 from training.embedder.harvest import files
 from training.embedder.packages import COPIED, NEVER, Package, never
 from training.embedder.pairs import Pair, pairs_of
-from training.embedder.written import named_by, whole
+from training.embedder.whole_files import named_by, whole
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Pair]).decode

@@ -22,7 +22,7 @@ from training.embedder.library import Said, folded
 from training.embedder.packages import Package, line_of
 from training.embedder.pairs import Pair, code_of
 from training.embedder.tokens import Bags, bags, joined
-from training.embedder.written import named_by, whole
+from training.embedder.whole_files import named_by, whole
 
 REPEATED = 2
 """How often the same words may be asked with, in all packages together."""

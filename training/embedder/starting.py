@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from sylk_ray.knowledge.embedding.embedder import Vectors, to_units
-from training.embedder.code_words import code_model
-from training.embedder.sentences import MiniLM
-from training.embedder.written import named_by, whole
+from training.embedder.minilm import MiniLM
+from training.embedder.qwen import code_model
+from training.embedder.whole_files import named_by, whole
 
 OF_CODE = 384
 """Principal components of what the model of code knows."""
@@ -23,7 +23,7 @@ CODE_COUNTS = 0.7
 
 def start_of_words(words: Sequence[str], cache: Path) -> Vectors:
     """The same as ``start_of``, kept until anything that it is made of is another."""
-    made_by = [Path(__file__).with_name(name).read_bytes() for name in ("starting.py", "sentences.py", "code_words.py")]
+    made_by = [Path(__file__).with_name(name).read_bytes() for name in ("starting.py", "minilm.py", "qwen.py")]
     path = named_by(cache / "start.npy", made_by, list(words))
     if not path.exists():
         with whole(path) as file:

@@ -29,7 +29,7 @@ from training.embedder.preparing import KINDS, Training
 from training.embedder.quantise import Learned
 from training.embedder.recipe import RECIPES, WAY, Recipe
 from training.embedder.tokens import Bags, carried_on, only, usual
-from training.embedder.written import named_by, whole
+from training.embedder.whole_files import named_by, whole
 
 Floats = npt.NDArray[np.float32]
 AT_ONCE = 4_096

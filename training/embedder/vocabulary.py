@@ -10,7 +10,7 @@ from sylk_ray.knowledge.words import identifiers, pieces
 from training.embedder import preparing
 from training.embedder.packages import Package
 from training.embedder.pairs import Pair
-from training.embedder.written import named_by, whole
+from training.embedder.whole_files import named_by, whole
 
 SIZE = 40_000
 LONGEST = 24

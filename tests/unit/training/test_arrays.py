@@ -37,7 +37,7 @@ from training.embedder.preparing import (
 from training.embedder.quantise import Learned, as_file, softened
 from training.embedder.recipe import Recipe
 from training.embedder.tokens import Bags, bags, carried_on, usual
-from training.embedder.written import whole
+from training.embedder.whole_files import whole
 
 WORDS = ["parse", "text", "open", "door", "a", "b"]
 

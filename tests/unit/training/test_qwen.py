@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from training.embedder.code_words import FORMS, CodeModel
+from training.embedder.qwen import FORMS, CodeModel
 
 
 class _Encoding(NamedTuple):

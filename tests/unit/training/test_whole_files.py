@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from training.embedder.written import whole
+from training.embedder.whole_files import whole
 
 
 def test_a_file_is_there_when_it_is_complete(tmp_path: Path) -> None:
