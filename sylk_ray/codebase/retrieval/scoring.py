@@ -117,6 +117,7 @@ def rank(question: Question, found: Sequence[Candidate], around: Around) -> list
     by_path: dict[str, list[Candidate]] = {}
     for each in sorted(found, key=_from_the_best):
         by_path.setdefault(each.path, []).append(each)
+    by_path = {path: chunks for path, chunks in by_path.items() if _says_something(question, path, chunks)}
     roles = _roles_meant(question, by_path, around)
     weights = {path: _weight(question, roles, chunks) for path, chunks in by_path.items()}
     said = _shares({path: [c.words for c in chunks] for path, chunks in by_path.items()}, weights)
@@ -144,6 +145,13 @@ def rank(question: Question, found: Sequence[Candidate], around: Around) -> list
         )
         for path in order
     ]
+
+
+def _says_something(question: Question, path: str, chunks: Iterable[Candidate]) -> bool:
+    """Among few files even the nearest one may mean something else altogether."""
+    return _is_asked_for(question, path) or any(
+        max(chunk.words, chunk.meaning, chunk.named, chunk.whole) > 0 for chunk in chunks
+    )
 
 
 def strength(chunk: Candidate) -> float:

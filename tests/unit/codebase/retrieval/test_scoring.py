@@ -173,6 +173,13 @@ def test_a_path_that_is_asked_for_counts_fully_whatever_it_is(asked: str, what: 
     assert not any(why.startswith("counts less") for why in first.why)
 
 
+def test_a_file_that_neither_says_nor_means_anything_of_it_is_no_answer() -> None:
+    found = [_chunk(1, "src/a.py", 9, 0.6), _chunk(2, "src/far.py", 0, -0.1), _chunk(3, "src/near.py", 0, 0.1)]
+    assert _order(QUERY, found) == ["src/a.py", "src/near.py"]
+    assert _order("src/far.py", found)[0] == "src/far.py"
+    assert _order(QUERY, found[1:2]) == []
+
+
 def test_a_files_own_node_is_shown_last() -> None:
     found = [_chunk(1, "a", 9, type=NodeType.FILE), _chunk(2, "a", 3)]
     [ranked] = rank(read_question(QUERY), found, Alone())
