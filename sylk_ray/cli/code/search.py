@@ -49,8 +49,9 @@ def search(
     """Find code by what it means, by its words, and by its names. The first search of a repository indexes it.
 
     Results are snippets, the best file first, each file once; after five files more of one may come before another.
-    Tests, examples and documents come after the code that they are of, unless the query speaks of them. It works
-    without a runtime; nothing leaves this machine.
+    Tests, examples and documents come after the code that they are of, unless the query speaks of them. A query of
+    which no file has a single word is answered with nothing, at once. It works without a runtime; nothing leaves this
+    machine.
 
     Examples:
 
