@@ -29,6 +29,7 @@ from sylk_ray.codebase.outline import Outline
 from sylk_ray.codebase.texts import text_at
 from sylk_ray.knowledge import Node
 from sylk_ray.knowledge.embedding import Embedder, StaticEmbedder
+from sylk_ray.knowledge.embedding.shipped import NAME
 from sylk_ray.knowledge.encoding import Encoded, encode
 from sylk_ray.knowledge.store.outbox import VectorRow
 
@@ -109,8 +110,8 @@ class Readers:
     def __init__(self, root: Path, scope: str, embedder: Embedder | None, *, how_many: int | None = None) -> None:
         self._root = root
         self._scope = scope
-        # Another embedder may hold a connection, or be what a process cannot make again.
-        self._encodes = isinstance(embedder, StaticEmbedder)
+        # Theirs is the shipped model. Another embedder may hold a connection, or be what a process cannot make again.
+        self._encodes = isinstance(embedder, StaticEmbedder) and embedder.name == NAME
         self._how_many = processes.how_many() if how_many is None else how_many
         self._started: list[_Reader] = []
 

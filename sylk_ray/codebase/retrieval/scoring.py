@@ -232,7 +232,7 @@ def _roles_meant(question: Question, by_path: Mapping[str, Sequence[Candidate]],
 
 def _weight(question: Question, roles: Collection[Role], chunks: Sequence[Candidate]) -> float:
     """What a file counts by what it is; the very one that is asked for counts fully."""
-    if _is_asked_for(question, chunks[0].path):
+    if _is_meant(question, chunks[0].path):
         return 1.0
     role = chunks[0].role
     weight = 1.0 if role in roles else ROLES[role]
@@ -250,25 +250,31 @@ def _is_asked_for(question: Question, path: str) -> bool:
     return any(path == asked or path.endswith(f"/{asked}") for asked in question.paths)
 
 
+def _is_meant(question: Question, path: str) -> bool:
+    """Whether nothing else can be: in a sentence ``node.js`` may be a file, and is mostly none."""
+    alone = question.paths == (question.text.strip("`'\" \n"),)
+    return _is_asked_for(question, path) and (alone or any("/" in asked for asked in question.paths))
+
+
 def _why(question: Question, roles: Collection[Role], path: str, chunks: Sequence[Candidate]) -> tuple[str, ...]:
     why: list[str] = []
     if defined := sorted({chunk.qualified or chunk.name for chunk in chunks if chunk.named}):
         why.append(f"defines {', '.join(defined[:3])}")
-    asked_for = _is_asked_for(question, path)
-    if asked_for:
+    meant = _is_meant(question, path)
+    if _is_asked_for(question, path):
         why.append("is the path that was asked for")
     if any(chunk.words for chunk in chunks):
         why.append("says the words")
     nearest = max((chunk.meaning for chunk in chunks), default=0.0)
     if nearest > 0:
         why.append(f"means nearly this ({nearest:.2f})")
-    if not asked_for and _only_declares(question, chunks):
+    if not meant and _only_declares(question, chunks):
         why.append("counts less, as it only declares")
     role = chunks[0].role
     if role is not Role.CODE:
         why.append(
             f"counts less, as {'an' if role is Role.EXAMPLE else 'a'} {role.value}"
-            if role not in roles and not asked_for
+            if role not in roles and not meant
             else f"is {'an' if role is Role.EXAMPLE else 'a'} {role.value}"
         )
     return tuple(why)

@@ -16,6 +16,7 @@ from sylk_ray.codebase.indexing.readers import FileRead, FilesRead, Readers, rea
 from sylk_ray.codebase.selection import walk
 from sylk_ray.knowledge import KnowledgeBase
 from sylk_ray.knowledge.embedding import StaticEmbedder
+from sylk_ray.knowledge.embedding.model_file import SHIPPED
 from tests.unit.codebase.repository import FILES, write_repository
 from tests.unit.knowledge.test_base import Letters
 
@@ -51,6 +52,17 @@ def test_processes_read_the_same_as_this_one(root: Path, monkeypatch: pytest.Mon
 def test_what_another_embedder_encodes_is_not_encoded_apart(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "MANY", 1)
     assert all(file.rows == [] for file in _all(Readers(root, "s", Letters(), how_many=1), PATHS))
+
+
+def test_nor_what_another_model_of_the_same_kind_encodes(
+    root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Processes have the shipped one: its vectors would be stored as the other's."""
+    monkeypatch.setattr(processes, "MANY", 1)
+    other = tmp_path / "other.safetensors"
+    other.write_bytes(SHIPPED.read_bytes() + b"more")
+    assert StaticEmbedder(other).name != StaticEmbedder().name
+    assert all(file.rows == [] for file in _all(Readers(root, "s", StaticEmbedder(other), how_many=1), PATHS))
 
 
 def test_few_files_start_no_process(root: Path) -> None:

@@ -173,6 +173,13 @@ def test_a_path_that_is_asked_for_counts_fully_whatever_it_is(asked: str, what: 
     assert not any(why.startswith("counts less") for why in first.why)
 
 
+def test_a_name_with_a_dot_in_a_sentence_may_be_no_file() -> None:
+    found = [_chunk(1, "src/client.js", 9, 0.9), _chunk(2, "test/node.js", 2, 0.3, role=Role.TEST)]
+    assert _order("keep cookies in the node.js client", found)[0] == "src/client.js"
+    assert _order("keep cookies in test/node.js", found)[0] == "test/node.js"
+    assert _order("node.js", found)[0] == "test/node.js"
+
+
 def test_a_file_that_neither_says_nor_means_anything_of_it_is_no_answer() -> None:
     found = [_chunk(1, "src/a.py", 9, 0.6), _chunk(2, "src/far.py", 0, -0.1), _chunk(3, "src/near.py", 0, 0.1)]
     assert _order(QUERY, found) == ["src/a.py", "src/near.py"]
@@ -202,7 +209,8 @@ _CANDIDATES = st.lists(
 @given(_CANDIDATES)
 def test_every_file_is_ranked_once_whatever_was_found_and_in_whatever_order(found: list[Candidate]) -> None:
     ranked = rank(read_question(QUERY), found, Alone())
-    assert sorted(each.path for each in ranked) == sorted({chunk.path for chunk in found})
+    answers = {chunk.path for chunk in found if chunk.words > 0 or chunk.meaning > 0}
+    assert sorted(each.path for each in ranked) == sorted(answers)
     scores = [each.score for each in ranked]
     assert scores == sorted(scores, reverse=True)
     assert [each.path for each in rank(read_question(QUERY), found[::-1], Alone())] == [each.path for each in ranked]
