@@ -3,4 +3,4 @@
 ``scripts/train-embedder`` writes it with the file.
 """
 
-NAME = "sylk-code-256/864b301361a0"
+NAME = "sylk-code-256/6dddac2dfdbf"
