@@ -15,7 +15,7 @@ from training.embedder.quantise import as_file
 from training.embedder.recipe import Recipe
 from training.embedder.tokens import bags
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 WORDS = [*"abcdefghijklmnop", "open", "door", "close", "window"]
 RECIPE = Recipe(dimensions=16, epochs=2, batch=32, units=8, models=2, threads=1)
@@ -96,8 +96,6 @@ def test_the_layer_learns_at_its_own_rate() -> None:
 
 @pytest.mark.parametrize(("share", "temperature"), [(0.75, 0.07), (0.25, 0.07), (0.75, 1.0)])
 def test_the_loss_is_that_of_questions_and_of_documents_by_their_shares(share: float, temperature: float) -> None:
-    import torch
-
     from training.embedder.train import contrast
 
     cosines = np.asarray([[0.9, 0.1, 0.2], [0.8, 0.3, 0.1], [0.1, 0.2, 0.7]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import psutil
@@ -29,7 +30,14 @@ def root(tmp_path: Path) -> Path:
 
 
 def _children() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "sylk_ray.codebase.indexing" in " ".join(each.cmdline())]
+    return [each for each in psutil.Process().children() if "sylk_ray.codebase.indexing" in _command(each)]
+
+
+def _command(process: psutil.Process) -> str:
+    """Linux lets a parent go on before its child's command line can be read."""
+    while not (command := process.cmdline()) and process.status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.001)
+    return " ".join(command)
 
 
 def _all(made: Readers, paths: list[str], together: int = 2) -> list[FileRead]:
