@@ -20,14 +20,13 @@ import xxhash
 _IDENTIFIER = re.compile(r"\w+")
 _SPACED = "".join(mark if mark.isalnum() or mark == "_" else " " for mark in map(chr, range(128)))
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Thai, Lao, Myanmar, Khmer, kana and Han."""
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Of a class of a pattern, writings without spaces between words: Thai, Lao, Myanmar, Khmer, kana and Han."""
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 LONGEST = 64
-"""Characters of an identifier, and of a part; what is longer is data, unless it is a name of many words."""
-LONGEST_NAME = 256
-"""Characters of such a name."""
-_OF_A_WORD = 3
-"""Characters that a name's parts have in the mean, at least: those of random letters and digits have two."""
+"""Characters of an identifier; what is longer is data, unless it is a name of many words."""
+LONGEST_NAME, LONGEST_WORD = 256, 24
+"""Characters of such a name, and of each of its words."""
 REMEMBERED = 200_000
 """Identifiers whose words are kept, some 40 MB at most."""
 
@@ -60,9 +59,15 @@ def pieces(identifier: str) -> tuple[str, ...]:
 
 
 def _is_of_words(identifier: str, parts: Sequence[str]) -> bool:
-    """Whether a long identifier is a name, as those of tests are, and no data."""
-    seams = "_" in identifier or not (identifier.islower() or identifier.isupper())
-    return seams and _OF_A_WORD * len(parts) <= len(identifier) and max(map(len, parts), default=0) <= LONGEST
+    """Whether a long identifier is a name, as those of tests are, and no data: hardly more parts than it has between
+    underscores, or in small letters for the most part and with few digits, which base64 has not, nor base32 or hex."""
+    if not parts or max(map(len, parts)) > LONGEST_WORD:
+        return False
+    between = [piece for piece in identifier.split("_") if piece]
+    if len(between) > 2:
+        return len(parts) <= 1.5 * len(between) and len(identifier) >= 3 * len(parts)
+    small, digits = (sum(map(of, identifier)) / len(identifier) for of in (str.islower, str.isdigit))
+    return small >= 0.7 and digits <= 0.1 and len(identifier) >= 4 * len(parts)
 
 
 @lru_cache(maxsize=REMEMBERED)

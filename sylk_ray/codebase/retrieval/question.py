@@ -8,12 +8,18 @@ from collections.abc import Iterator
 import msgspec
 
 from sylk_ray.codebase.roles import Role
-from sylk_ray.knowledge.words import asked_words, pieces
+from sylk_ray.knowledge.words import UNSPACED, asked_words, pieces
 
-_NAME = re.compile(r"(?<!\w)(?:[^\W\d]|\$)[\w$]*(?:(?:\.|::|#|->|/)(?:[^\W\d]|\$)[\w$]*)*")
+_LETTER, _IN_NAME = rf"(?:[^\W\d{UNSPACED}]|\$)", rf"[^\W{UNSPACED}]|\$"
+_WRITTEN = rf"{_LETTER}(?:{_IN_NAME})*"
+_NAME = re.compile(rf"{_WRITTEN}(?:(?:\.|::|#|->|/){_WRITTEN})*")
 _SEPARATOR = re.compile(r"\.|::|#|->")
-_SEGMENT = r"(?:[\w.\-@+~$]|\[[\w.\-]+\]|\([\w.\-]+\))+"
+_SEGMENT = r"(?:[\w.\-@+~$]|\[{1,2}[\w.\-]+\]{1,2}|\([\w.\-]+\))+"
 """Of a path: ``[id]`` and ``(shop)`` are folders of web frameworks."""
+_ALIAS = "@~+$"
+"""What may stand around a path, and be none of it: ``@src/a.py`` mentions a file, ``~/`` is a root to frameworks."""
+_PRODUCTS = (".js", ".io", ".net", ".ai", ".com", ".org", ".dev", ".app")
+"""How names of products end, too."""
 _FILE = r"\.?[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w*\b"
 # From where a word begins: a long one that is no path is not read again from each of its characters.
 _PATH = re.compile(rf"(?<![\w.\-@+~$\])])/?{_SEGMENT}(?:/{_SEGMENT})+|(?<![\w.\-]){_FILE}")
@@ -44,6 +50,7 @@ _DECLARATIONS = re.compile(
     r"|(?<!\bline )(?<!\buser )(?<!\bnetwork )\binterfaces?\b",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"\w")
 _PLAIN_WORD = re.compile(r"[^\s,;:?!()\"'`]+")
 
 
@@ -59,6 +66,8 @@ class Question(msgspec.Struct, frozen=True):
     """Each with what stands before it, joined by dots; two may end in the same name."""
     paths: tuple[str, ...]
     """Without the root, ``./`` or ``../`` before them."""
+    meant: frozenset[str]
+    """Those of them that can be nothing else; in a sentence ``node.js`` may be a file, and is mostly none."""
     roles: dict[Role, str]
     """Kinds of files that it speaks of, with the stem of the word that does."""
     declarations: bool
@@ -73,21 +82,29 @@ def read_question(text: str, root: str = "") -> Question:
     is_name = bool(_NAME.fullmatch(stripped)) and "/" not in stripped
     written = [found for found in _NAME.findall(text) if is_name or _is_code(found)]
     qualified = [".".join(part for part in _SEPARATOR.split(each) if part) for each in written]
+    found = _PATH.findall(text)
+    alone = not _WORD.search(_PATH.sub("", text))
+    paths = {path: alone or "/" in each or not each.endswith(_PRODUCTS) for each in found for path in _ways(root, each)}
     return Question(
         text=text,
         words=tuple(asked_words(text)),
         names=tuple(dict.fromkeys(each.rpartition(".")[2] for each in qualified)),
         qualified=tuple(dict.fromkeys(qualified)),
-        paths=tuple(dict.fromkeys(_within(root, path) for path in _PATH.findall(text))),
+        paths=tuple(paths),
+        meant=frozenset(path for path, certain in paths.items() if certain),
         roles=dict(_roles(text)),
         declarations=bool(_DECLARATIONS.search(text)),
         is_name=is_name,
     )
 
 
-def _within(root: str, path: str) -> str:
-    """Without the full stop of a sentence after it."""
-    return _BEFORE_PATH.sub("", path.removeprefix(f"{root}/")).rstrip(".")
+def _ways(root: str, path: str) -> Iterator[str]:
+    """How a path that is written so may be called here, without the full stop of a sentence after it."""
+    path = path.rstrip(".")
+    yield _BEFORE_PATH.sub("", path.removeprefix(f"{root}/"))
+    plain = path.strip(_ALIAS)
+    if plain and plain != path:
+        yield _BEFORE_PATH.sub("", plain)
 
 
 def _roles(text: str) -> Iterator[tuple[Role, str]]:

@@ -247,13 +247,15 @@ def _only_declares(question: Question, chunks: Sequence[Candidate]) -> bool:
 
 
 def _is_asked_for(question: Question, path: str) -> bool:
-    return any(path == asked or path.endswith(f"/{asked}") for asked in question.paths)
+    return _ends_in(path, question.paths)
 
 
 def _is_meant(question: Question, path: str) -> bool:
-    """Whether nothing else can be: in a sentence ``node.js`` may be a file, and is mostly none."""
-    alone = question.paths == (question.text.strip("`'\" \n"),)
-    return _is_asked_for(question, path) and (alone or any("/" in asked for asked in question.paths))
+    return _ends_in(path, question.meant)
+
+
+def _ends_in(path: str, some: Iterable[str]) -> bool:
+    return any(path == each or path.endswith(f"/{each}") for each in some)
 
 
 def _why(question: Question, roles: Collection[Role], path: str, chunks: Sequence[Candidate]) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +40,11 @@ from sylk_ray.knowledge.words import (
         ("TWFueSBoYW5kcyBtYWtlIGxpZ2h0IHdvcmsuIE1hbnkgaGFuZHMgbWFrZSBsaWdodCB3b3JrLg", ()),
         ("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08a1", ()),
         ("JVQW46JANBQW4ZDTEBWWC23FEBWGSZ3IOQQHO33SNMXCATLBNZ4SA2DBNZSHGIDNMFVWKIDMNFTWQ5BAO5XXE2ZO", ()),
+        ("key_jvqw46janbqw4zdtebwwc23febwgsz3ioqqho33snmxcatlbnz4sa2dbnzshgidnmfvwkidmnftwq5bao5xxe2zo", ()),
+        ("xJVQW46JANBQW4ZDTEBWWC23FEBWGSZ3IOQQHO33SNMXCATLBNZ4SA2DBNZSHGIDNMFVWKIDMNFTWQ5BAO5XXE2ZO", ()),
+        ("AAAAAgAAAAAAAAQAAAAAAAAAAAgAAAAAAAAAAAIAAAAAAAAAAAgAAAAAAAAAAAAIAAAAAA", ()),
+        ("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzXabc", ()),
+        ("sha_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08a1", ()),
     ],
 )
 def test_an_identifier_has_its_pieces(identifier: str, found: tuple[str, ...]) -> None:
@@ -70,6 +77,22 @@ def test_a_question_is_asked_by_the_words_that_say_something() -> None:
     assert asked_words("what is this") == ["what", "is", "this"]
     assert asked_words("doThis") == ["dothis"]
     assert asked_words("") == []
+
+
+@pytest.mark.parametrize(
+    "alphabet",
+    [
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_",
+        "abcdefghijklmnopqrstuvwxyz234567",
+        "0123456789abcdef",
+    ],
+)
+@pytest.mark.parametrize("before", ["", "key_", "Key"])
+def test_hardly_any_data_is_taken_for_a_name(alphabet: str, before: str) -> None:
+    order = random.Random(1)
+    data = [before + "".join(order.choices(alphabet, k=order.randint(65, 200))) for _ in range(400)]
+    assert sum(bool(pieces(each)) for each in data) <= 4
 
 
 @given(st.text(max_size=200))

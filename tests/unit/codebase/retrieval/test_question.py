@@ -23,12 +23,42 @@ from sylk_ray.codebase.roles import Role
         ("solver.f90", "solver.f90"),
         ("Dockerfile.prod", "Dockerfile.prod"),
         ("app/[id]/page.tsx", "app/[id]/page.tsx"),
+        ("app/[[...slug]]/page.tsx", "app/[[...slug]]/page.tsx"),
+        ("README.md?", "README.md"),
         ("(shop)/cart/page.tsx", "(shop)/cart/page.tsx"),
-        ("@types/node/index.d.ts", "@types/node/index.d.ts"),
     ],
 )
 def test_a_path_is_read_whole(text: str, path: str) -> None:
     assert read_question(text, "/repo").paths == (path,)
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("@src/parser.py explain", ("@src/parser.py", "src/parser.py")),
+        ("@types/node/index.d.ts", ("@types/node/index.d.ts", "types/node/index.d.ts")),
+        ("@/components/Button.tsx", ("@/components/Button.tsx", "components/Button.tsx")),
+        ("$lib/db.ts", ("$lib/db.ts", "lib/db.ts")),
+        ("~~src/a.py~~", ("~~src/a.py~~", "src/a.py")),
+    ],
+)
+def test_what_stands_around_a_path_may_be_none_of_it(text: str, paths: tuple[str, ...]) -> None:
+    assert read_question(text).paths == paths
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("node.js", {"node.js"}),
+        ("`./README.md`.", {"README.md"}),
+        ("/repo/README.md", {"README.md"}),
+        ("what is in README.md", {"README.md"}),
+        ("read/write cookies in the node.js client", {"read/write"}),
+        ("how does socket.io work", set()),
+    ],
+)
+def test_a_name_with_a_dot_in_a_sentence_may_be_a_products(text: str, meant: set[str]) -> None:
+    assert read_question(text, "/repo").meant == meant
 
 
 @pytest.mark.parametrize(
@@ -44,6 +74,13 @@ def test_a_path_is_read_whole(text: str, path: str) -> None:
 def test_a_name_is_read_in_any_letters(text: str, name: str) -> None:
     question = read_question(text)
     assert (question.names, question.is_name) == ((name,), True)
+
+
+@pytest.mark.parametrize("text", ["查找parse_request", "parse_request的定义", "查找parse_request的定义"])
+def test_a_name_within_a_writing_without_spaces_is_one(text: str) -> None:
+    question = read_question(text)
+    assert (question.names, question.is_name) == (("parse_request",), False)
+    assert read_question("如何解析请求").names == ()
 
 
 def test_of_a_sentence_only_what_is_written_as_code_is_a_name() -> None:

@@ -176,6 +176,7 @@ def test_a_path_that_is_asked_for_counts_fully_whatever_it_is(asked: str, what: 
 def test_a_name_with_a_dot_in_a_sentence_may_be_no_file() -> None:
     found = [_chunk(1, "src/client.js", 9, 0.9), _chunk(2, "test/node.js", 2, 0.3, role=Role.TEST)]
     assert _order("keep cookies in the node.js client", found)[0] == "src/client.js"
+    assert _order("read/write cookies in the node.js client", found)[0] == "src/client.js"
     assert _order("keep cookies in test/node.js", found)[0] == "test/node.js"
     assert _order("node.js", found)[0] == "test/node.js"
 
@@ -183,6 +184,8 @@ def test_a_name_with_a_dot_in_a_sentence_may_be_no_file() -> None:
 def test_a_file_that_neither_says_nor_means_anything_of_it_is_no_answer() -> None:
     found = [_chunk(1, "src/a.py", 9, 0.6), _chunk(2, "src/far.py", 0, -0.1), _chunk(3, "src/near.py", 0, 0.1)]
     assert _order(QUERY, found) == ["src/a.py", "src/near.py"]
+    others = [_chunk(4, "src/named.py", named=1.0), _chunk(5, "src/whole.py", whole=0.2)]
+    assert sorted(_order(QUERY, others)) == ["src/named.py", "src/whole.py"]
     assert _order("src/far.py", found)[0] == "src/far.py"
     assert _order(QUERY, found[1:2]) == []
 
