@@ -46,10 +46,7 @@ def main() -> int:
         print(helps(given.cache))
         return 0
     try:
-        wanted = packages()
-        if given.measure:
-            wanted = [package for package in wanted if package.part == "dev"]
-        every = _timed("fetch", lambda: fetch_all(wanted, given.cache))
+        every = _timed("fetch", lambda: _fetched(given.cache, only_measured=given.measure))
         if not given.measure:
             _make(every, given.cache, given.to)
     except (Changed, ChildProcessError) as error:
@@ -57,6 +54,14 @@ def main() -> int:
         return 1
     print(compared(every, given.cache, given.to))
     return 0
+
+
+def _fetched(cache: Path, *, only_measured: bool) -> list[Package]:
+    """What is learned from and measured with, but for a few; or all of what is measured with."""
+    every = packages()
+    if only_measured:
+        return fetch_all([package for package in every if package.part == "dev"], cache, most_gone=0)
+    return fetch_all(every, cache)
 
 
 def _make(every: list[Package], cache: Path, to: Path) -> None:

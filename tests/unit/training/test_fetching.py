@@ -70,6 +70,24 @@ def test_what_other_registries_have_changed_is_not_left_out(tmp_path: Path, monk
         fetching.fetch_all([PACKAGE] * 100, tmp_path)
 
 
+def test_what_debian_has_no_more_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(command: list[str], folder: Path) -> None:
+        if command[-1] == "gone":
+            raise ChildProcessError("apt-get … failed: E: Unable to find a source package for gone")
+        if command[-1] == "offline":
+            raise ChildProcessError("apt-get … failed: E: Failed to fetch: Could not resolve 'deb.debian.org'")
+        (folder / "x.orig.tar.gz").write_bytes(RIGHT)
+
+    monkeypatch.setattr(fetching, "_run", run)
+    there = [PACKAGE._replace(registry="debian", name=f"p{number}") for number in range(20)]
+    gone, offline = (PACKAGE._replace(registry="debian", name=name) for name in ("gone", "offline"))
+    assert fetching.fetch_all([*there, gone], tmp_path) == there
+    with pytest.raises(Changed, match="no gone any more"):
+        fetching.fetch_all([*there, gone], tmp_path, most_gone=0)
+    with pytest.raises(ChildProcessError, match="resolve"):
+        fetching.fetch_all([*there, offline], tmp_path)
+
+
 def test_lists_that_name_what_is_gone_are_fetched_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,17 +59,27 @@ def test_threads_that_embed_at_once_leave_as_many_as_before() -> None:
     assert threads() == [3]
 
 
-def test_documents_are_embedded_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[list[int]] = []
-    summed = static._sum
+def test_all_products_of_documents_are_made_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, list[int]] = {}
 
-    def spied(*given) -> None:
-        seen.append(threads())
-        summed(*given)
+    def spied(owner: object, name: str) -> None:
+        real = getattr(owner, name)
 
-    monkeypatch.setattr(static, "_sum", spied)
-    assert np.linalg.norm(StaticEmbedder().embed(["open the door"])) == pytest.approx(1)
-    assert (seen, threads()) == ([[1]], [3])
+        def spy(*given: Any) -> Any:
+            seen[name] = threads()
+            return real(*given)
+
+        monkeypatch.setattr(owner, name, spy)
+
+    spied(static, "_sum")
+    spied(static.Layer, "__call__")
+    spied(static, "to_units")
+    embedder = StaticEmbedder()
+    assert np.linalg.norm(embedder.embed(["open the door"])) == pytest.approx(1)
+    assert seen == {"_sum": [1], "__call__": [1]}
+    assert embedder.counterparts("open", ["door"]) > 0
+    assert seen["to_units"] == [1]
+    assert threads() == [3]
 
 
 def test_a_process_that_has_one_from_its_beginning_is_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:

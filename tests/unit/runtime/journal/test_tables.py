@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 from sylk_ray.messaging import Address
 from sylk_ray.runtime.journal import opening
 from sylk_ray.runtime.journal.records import StepRecord
 from sylk_ray.runtime.journal.tables import Tables
+from sylk_ray.transactions import transaction
+
+from .conftest import fill
 
 AGENT = Address("s", "a", "b")
 
@@ -33,3 +39,11 @@ def test_recording_a_step_reads_none(tmp_path, monkeypatch):
         assert [name for name, step in tables.steps(AGENT, "m").items() if step.finished] == ["step 7"]
     finally:
         file.close()
+
+
+async def test_what_only_reads_does_not_wait_for_who_writes(journals, tmp_path):
+    journal = await journals.open("s", "a")
+    await fill(journal, 5)
+    with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other, transaction(other):
+        # Longer than that a reader takes, and shorter than it would wait for the lock.
+        assert len(await asyncio.wait_for(journal.agents(), 2)) == 6
