@@ -45,23 +45,16 @@ def main() -> int:
 
         print(helps(given.cache))
         return 0
+    every = packages()
     try:
-        every = _timed("fetch", lambda: _fetched(given.cache, only_measured=given.measure))
         if not given.measure:
+            every = _timed("fetch", lambda: fetch_all(every, given.cache))
             _make(every, given.cache, given.to)
+        print(compared(every, given.cache, given.to))
     except (Changed, ChildProcessError) as error:
         print(f"train-embedder: {error}\nWhat is done already is kept: run it again.", file=sys.stderr)
         return 1
-    print(compared(every, given.cache, given.to))
     return 0
-
-
-def _fetched(cache: Path, *, only_measured: bool) -> list[Package]:
-    """What is learned from and measured with, but for a few; or all of what is measured with."""
-    every = packages()
-    if only_measured:
-        return fetch_all([package for package in every if package.part == "dev"], cache, most_gone=0)
-    return fetch_all(every, cache)
 
 
 def _make(every: list[Package], cache: Path, to: Path) -> None:

@@ -25,17 +25,17 @@ class Changed(Exception):
     """An archive is not the one that was listed."""
 
 
-def fetch_all(packages: Sequence[Package], cache: Path, most_gone: float = MOST_GONE) -> list[Package]:
+def fetch_all(packages: Sequence[Package], cache: Path) -> list[Package]:
     """Fetch the archives; returns the packages whose archives are as listed. Debian keeps the last version of each
     alone: a few that have changed since, or are gone, are told of and left out. Raises Changed where they are a larger
-    part than ``most_gone``, and as ``archive_of``."""
+    part than ``MOST_GONE``, and as ``archive_of``."""
     there: list[Package] = []
     gone: list[str] = []
     for package in packages:
         try:
             archive_of(package, cache)
         except Changed as error:
-            if package.registry not in _LAST_ALONE or len(gone) + 1 > most_gone * len(packages):
+            if package.registry not in _LAST_ALONE or len(gone) + 1 > MOST_GONE * len(packages):
                 raise
             gone.append(package.name)
             print(f"left out: {error}", file=sys.stderr, flush=True)

@@ -83,7 +83,7 @@ def test_what_debian_has_no_more_is_left_out(tmp_path: Path, monkeypatch: pytest
     gone, offline = (PACKAGE._replace(registry="debian", name=name) for name in ("gone", "offline"))
     assert fetching.fetch_all([*there, gone], tmp_path) == there
     with pytest.raises(Changed, match="no gone any more"):
-        fetching.fetch_all([*there, gone], tmp_path, most_gone=0)
+        fetching.fetch_all([*there[:10], gone], tmp_path)
     with pytest.raises(ChildProcessError, match="resolve"):
         fetching.fetch_all([*there, offline], tmp_path)
 
