@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks import (
     fairness,
     in_process,
+    indexing,
     journal,
     knowledge,
     models,
@@ -29,6 +30,7 @@ BEGIN, END = "<!-- table -->\n", "<!-- end of table -->"
 
 PARTS = {
     "in_process": lambda: asyncio.run(in_process.measure()),
+    "indexing": indexing.measure,
     "journal": lambda: asyncio.run(journal.measure()),
     "knowledge": knowledge.measure,
     "fairness": lambda: asyncio.run(fairness.measure()),
